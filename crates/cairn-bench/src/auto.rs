@@ -29,7 +29,7 @@ pub fn run() {
         let dag = layered(layers, width);
         let end = Instant::now() + PLANNING;
         let stop = || Instant::now() >= end;
-        let (plan, planning) = timed(|| plan(&dag, &cairn_plan::Limits::default(), &stop));
+        let (plan, planning) = timed(|| plan(&dag, &cairn_plan::PlanEffort::default(), &stop));
         let (_, path, path_cpu) = timed_on_cpus(|| path_plus(&dag, None, &plan.order));
         let worlds = usual_worlds(1.0).expect("one is in range");
         let effort = Plays::for_dag(dag.len(), Rule::ALL.len(), worlds.len());

@@ -2,7 +2,7 @@
 
 use crate::measure::{fastest, timed, timed_on_cpu};
 use cairn_dag::Dag;
-use cairn_plan::batch::{BatchState, Batcher, Quality, Steps};
+use cairn_plan::batch::{BatchEffort, BatchState, Batcher, Quality};
 
 pub fn run() {
     trees();
@@ -65,7 +65,8 @@ fn trees() {
         let dag = forest(100_000, size);
         let mut batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
         for requests in [1usize, 10, 100, 1000] {
-            let (batch, cold) = milliseconds(1, || batcher.choose(requests, &Steps::default()));
+            let (batch, cold) =
+                milliseconds(1, || batcher.choose(requests, &BatchEffort::default()));
             // A server leases what it hands out and asks again: part of the pieces changed.
             for &task in &batch.chosen {
                 batcher
@@ -73,8 +74,9 @@ fn trees() {
                     .lease(task)
                     .expect("chosen tasks are eligible");
             }
-            let (_, after) = milliseconds(1, || batcher.choose(requests, &Steps::default()));
-            let (batch, warm) = milliseconds(5, || batcher.choose(requests, &Steps::default()));
+            let (_, after) = milliseconds(1, || batcher.choose(requests, &BatchEffort::default()));
+            let (batch, warm) =
+                milliseconds(5, || batcher.choose(requests, &BatchEffort::default()));
             println!(
                 "trees of {size:4}: r = {requests:4}: first {cold}, after {requests:4} leases {after}, warm {warm}, {:?}",
                 batch.quality
@@ -106,8 +108,8 @@ fn fast() {
     println!("-- fast mode: choosing by current yield");
     let dag = forest(1_000_000, 16);
     let mut batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
-    let (batch, cold) = timed(|| batcher.choose(1000, &Steps::fast()));
-    let (_, warm) = fastest(3, || batcher.choose(1000, &Steps::fast()));
+    let (batch, cold) = timed(|| batcher.choose(1000, &BatchEffort::fast()));
+    let (_, warm) = fastest(3, || batcher.choose(1000, &BatchEffort::fast()));
     println!(
         "10⁶ eligible tasks, r = 1000: first {:.2}·10⁶ tasks/s, warm {:.1}·10⁶ tasks/s, {:?}, gain {} of at most {}",
         1.0 / cold,
@@ -125,8 +127,8 @@ fn hard() {
         let dag = subsets(sources);
         let requests = sources as usize / 2;
         for (name, effort) in [
-            ("default", Steps::default()),
-            ("thorough", Steps::thorough()),
+            ("default", BatchEffort::default()),
+            ("thorough", BatchEffort::thorough()),
         ] {
             let mut batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
             let (batch, first) = milliseconds(1, || batcher.choose(requests, &effort));

@@ -7,10 +7,11 @@ use cairn_engine::Keeper;
 use cairn_plan::storage::{
     Assumed, Keeping, Storage, Stored, lean_order, shrink_first, storage_of,
 };
-use cairn_plan::{Limits, Work, plan, policy};
+use cairn_plan::{PlanEffort, Work, plan, policy};
 use cairn_sim::{Admission, Measure, Options, Policy, Spread, World, endings, simulate};
 use std::sync::Arc;
 
+// A judgement: fewer leave means to chance, more take long, as every cap is played by every policy.
 const RUNS: usize = 10;
 const CAPS: [f64; 5] = [1.0, 1.5, 2.0, 3.0, 4.0];
 
@@ -100,7 +101,7 @@ fn rows(name: &str, dag: &Dag, storage: &Storage, seconds: &[f64]) {
     let fifo = policy::fifo(dag);
     let lean = lean_order(dag, storage, &fifo, &mut Work::unlimited());
     let path = policy::critical_path(dag, Some(seconds));
-    let ic = plan(dag, &Limits::quick(), &|| false).order;
+    let ic = plan(dag, &PlanEffort::quick(), &|| false).order;
     let priorities: [(&str, Vec<TaskId>); 5] = [
         ("shrink-first", shrink_first(storage, &lean.order)),
         ("lean", lean.order.clone()),
@@ -113,7 +114,7 @@ fn rows(name: &str, dag: &Dag, storage: &Storage, seconds: &[f64]) {
         median: 1.0,
         sigma: 0.3,
     };
-    let work = cairn_sim::Work::known(&known).expect("good seconds");
+    let work = cairn_sim::Workload::known(&known).expect("good seconds");
     let work = work.times(noise).expect("a good spread");
     let options = Options {
         runs: RUNS,

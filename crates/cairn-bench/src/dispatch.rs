@@ -8,14 +8,15 @@ use cairn_engine::{
     Copies, Dispatch, Engine, Expected, Frozen, Memory, Moment, Offer, Order, Outbox, Outcome,
     Placing, Rules, Span, Task, WorkerId, numbered,
 };
-use cairn_plan::{Limits, plan};
+use cairn_plan::{PlanEffort, plan};
 use cairn_sim::{
-    Breaks, Crew, Knows, Lease, Measure, Options, Policy, PoolSettings, Ratio, Spread, What, Work,
-    World, replay, simulate,
+    Breaks, Crew, Knows, Lease, Measure, Options, Policy, PoolSettings, Ratio, Spread, What,
+    Workload, World, replay, simulate,
 };
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
+// Enough for speeds to spread, few enough for dags to be short of workers. A judgement.
 const WORKERS: u32 = 32;
 
 /// Real workflows with recorded durations.
@@ -80,7 +81,7 @@ impl Subject {
         let seconds = flow.imputed_seconds()?;
         let mean = seconds.iter().sum::<f64>() / seconds.len() as f64;
         let dag = flow.dag().clone();
-        let order = plan(&dag, &Limits::default(), &|| false).order.clone();
+        let order = plan(&dag, &PlanEffort::default(), &|| false).order.clone();
         Some(Subject {
             name: name.to_owned(),
             // Tasks of no time at all are about as long as it takes to start them.
@@ -191,7 +192,7 @@ fn table(subjects: &[Subject], sigma: f64, volatile: bool) {
     for subject in subjects {
         let world = subject.world(sigma, volatile);
         let known: Vec<Option<f64>> = subject.seconds.iter().map(|&s| Some(s)).collect();
-        let work = Work::known(&known).expect("durations are in range");
+        let work = Workload::known(&known).expect("durations are in range");
         let policies = subject.policies();
         let study = match simulate(&subject.dag, &work, &world, &policies, &options) {
             Ok(study) => study,

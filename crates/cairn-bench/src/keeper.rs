@@ -8,6 +8,7 @@ use cairn_plan::storage::{Storage, Stored, shrink_first};
 use std::collections::VecDeque;
 
 /// Tasks that run at once.
+// A judgement: as many as a server of usual size has.
 const WORKERS: usize = 64;
 
 pub fn run() {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Rounds of each measurement: in each every tool runs once, one after the other.
+// Odd, so that the median is one that was measured; few, as a round takes as long as all tools together.
 const ROUNDS: usize = 7;
 
 /// A dag as layers of so many tasks; each has one parent in the layer before.

@@ -38,6 +38,7 @@ const BESIDE: &str = "CAIRN_BENCH_BESIDE";
 /// More than any server does within the time of a measurement.
 const TASKS: u32 = 2_000_000;
 /// How long each measurement lasts, unless all tasks are executed before.
+// A judgement: long beside the first moments, in which connections are made, and short for all cases together.
 const SECONDS: u64 = 5;
 /// Levels of the mesh, and how many of its tasks are executed.
 const LEVELS: u64 = 5_000;

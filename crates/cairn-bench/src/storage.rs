@@ -5,7 +5,7 @@ use cairn_dag::{Dag, Flow, TaskId};
 use cairn_plan::storage::{
     Assumed, Keeping, Lean, ModelError, Reason, Storage, Stored, lean_order, storage_of,
 };
-use cairn_plan::{Limits, Work, plan, policy};
+use cairn_plan::{PlanEffort, Work, plan, policy};
 use std::path::{Path, PathBuf};
 
 pub fn run() {
@@ -120,7 +120,7 @@ fn row(name: &str, flow: &Flow, storage: Result<Storage, ModelError>) -> (String
     };
     let fifo = policy::fifo(dag);
     let (lean, seconds) = timed_on_cpu(|| lean_order(dag, &storage, &fifo, &mut Work::unlimited()));
-    let ic = plan(dag, &Limits::quick(), &|| false).order;
+    let ic = plan(dag, &PlanEffort::quick(), &|| false).order;
     let bound = lean.bound.bytes.max(1) as f64;
     let peak = lean.peak.max(1) as f64;
     let over = |order: &[TaskId]| storage.peak(order).max(1) as f64 / peak;

@@ -7,6 +7,7 @@ use cairn_theory::families::{EvolvingMesh, Family, Fft, OutTree, ReductionMesh, 
 use cairn_theory::strand::{Strand, schedule_sum};
 use cairn_theory::tree::{self, TreeOrder};
 
+// Large enough that a method which is not near-linear would not come back.
 const SOURCES: usize = 1_000_000;
 
 /// Prints seconds for each kind of sum.

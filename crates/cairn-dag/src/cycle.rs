@@ -1,11 +1,12 @@
 //! Finds a short cycle to show to the person whose input has one. Knows nothing of names.
 
 use crate::{Dag, TaskId};
+use cairn_kernel::Work;
 use std::collections::VecDeque;
 
 /// How many arcs the search may look at: the cycle is the shortest where this suffices, else the shortest found.
 // Some tenths of a second: whoever reads the message waits for it, and any cycle tells what is wrong.
-const WORK: usize = 20_000_000;
+const STEPS: u64 = 20_000_000;
 
 /// A cycle of `graph`, each task a parent of the next and the last a parent of the first. Shortest of all
 /// when the graph is small, else the shortest that breadth-first searches found within a fixed amount of work.
@@ -15,11 +16,11 @@ const WORK: usize = 20_000_000;
 pub(crate) fn short_cycle(graph: &Dag) -> Vec<TaskId> {
     let on_cycle = candidates(graph);
     let mut best: Option<Vec<TaskId>> = None;
-    let mut work = 0;
+    let mut work = Work::steps(STEPS);
     let mut reached_from = vec![None; graph.len()];
     let mut touched = Vec::new();
     for start in graph.tasks().filter(|t| on_cycle[t.index()]) {
-        if best.is_some() && work > WORK {
+        if best.is_some() && work.is_over() {
             break;
         }
         // Only a shorter one is of use, so a later search goes no deeper than the best.
@@ -30,7 +31,8 @@ pub(crate) fn short_cycle(graph: &Dag) -> Vec<TaskId> {
             if length >= limit {
                 break;
             }
-            work += graph.children(task).len();
+            // Spent whether or not it is there: the first cycle is found at any price.
+            let _ = work.spend(graph.children(task).len() as u64);
             for &child in graph.children(task) {
                 if child == start {
                     let mut cycle = vec![task];

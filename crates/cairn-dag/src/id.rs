@@ -1,5 +1,6 @@
-//! The dense number of a task, and 32-bit numbers as indices. Knows nothing of names: those belong to [`crate::Flow`].
+//! The dense number of a task. Knows nothing of names: those belong to [`crate::Flow`].
 
+use cairn_kernel::wide;
 use std::fmt;
 
 /// A task of one dag: a dense index, `0..tasks`, in the order in which the input declared them.
@@ -36,19 +37,6 @@ impl cairn_kernel::Id for TaskId {
     fn index(self) -> usize {
         TaskId::index(self)
     }
-}
-
-/// A 32-bit number as an index.
-#[inline]
-pub const fn wide(number: u32) -> usize {
-    number as usize
-}
-
-/// An index as a 32-bit number. What a [`crate::Dag`] counts fits: it is refused when it is built otherwise.
-#[inline]
-pub const fn narrow(index: usize) -> u32 {
-    debug_assert!(index <= u32::MAX as usize);
-    index as u32
 }
 
 impl fmt::Debug for TaskId {

@@ -31,12 +31,13 @@ mod shown;
 mod skeleton;
 
 pub use builder::{BuildError, FlowBuilder, Mark, NOWHERE, Symbol};
+pub use cairn_kernel::{narrow, wide};
 pub use components::Components;
 pub use dag::{Dag, DagError};
 pub use families::{Family, FamilyError, FamilyOptions, FamilyUsage};
 pub use flow::{File, Flow};
 pub use flow_ops::FlowOperationError;
-pub use id::{TaskId, narrow, wide};
+pub use id::TaskId;
 pub use levels::Levels;
 pub use ops::{Composition, Induced, OperationError};
 pub use plain::{is_plain, plain};

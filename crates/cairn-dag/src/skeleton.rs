@@ -8,6 +8,7 @@ mod ranked;
 mod sweep;
 
 use crate::{Dag, narrow};
+use cairn_kernel::{Stopped, Work};
 use detours::Detours;
 use fates::{Fate, Fates};
 use labels::Labels;
@@ -47,7 +48,17 @@ impl Dag {
     /// assert_eq!(skeleton.dag.children(TaskId(0)), [TaskId(1)]);
     /// ```
     pub fn skeleton(&self) -> Skeleton {
-        skeleton(self, &Tuning::USUAL)
+        let found = self.skeleton_within(&mut Work::unlimited());
+        found.expect("nobody says stop")
+    }
+
+    /// [`Dag::skeleton`] within `work`: an arc looked at is a step where it is not known before how many there will be; the
+    /// linear sweeps between only ask.
+    ///
+    /// # Errors
+    /// If the steps do not suffice, or it is time to stop.
+    pub fn skeleton_within(&self, work: &mut Work<'_>) -> Result<Skeleton, Stopped> {
+        skeleton(self, &Tuning::USUAL, work)
     }
 }
 
@@ -77,19 +88,20 @@ impl Tuning {
     };
 }
 
-fn skeleton(dag: &Dag, tuning: &Tuning) -> Skeleton {
+fn skeleton(dag: &Dag, tuning: &Tuning, work: &mut Work<'_>) -> Result<Skeleton, Stopped> {
+    work.go_on()?;
     let ranked = Ranked::new(dag);
     let mut fates = Fates::by_levels(&ranked);
     if fates.open == 0 {
-        return Skeleton {
+        return Ok(Skeleton {
             dag: dag.clone(),
             removed: 0,
-        };
+        });
     }
     // From cheap to dear: each step sees only what the ones before left open.
-    hubs::mark_through_hubs(&ranked, &mut fates, tuning);
-    search_open(&ranked, &mut fates, tuning);
-    let mut arcs = sweep::sweep(&ranked, &fates, tuning.block);
+    hubs::mark_through_hubs(&ranked, &mut fates, tuning, work)?;
+    search_open(&ranked, &mut fates, tuning, work)?;
+    let mut arcs = sweep::sweep(&ranked, &fates, tuning.block, work)?;
     for (parent, child) in &mut arcs {
         *parent = ranked.task(*parent).0;
         *child = ranked.task(*child).0;
@@ -97,14 +109,20 @@ fn skeleton(dag: &Dag, tuning: &Tuning) -> Skeleton {
     drop(ranked);
     let removed = dag.arc_count() - arcs.len();
     let dag = Dag::from_arcs(dag.len(), arcs).expect("fewer arcs make no cycle");
-    Skeleton { dag, removed }
+    Ok(Skeleton { dag, removed })
 }
 
 /// Searches for a detour beside each open arc, as long as that is cheaper than a share in a sweep.
-fn search_open(ranked: &Ranked, fates: &mut Fates, tuning: &Tuning) {
+fn search_open(
+    ranked: &Ranked,
+    fates: &mut Fates,
+    tuning: &Tuning,
+    work: &mut Work<'_>,
+) -> Result<(), Stopped> {
     if fates.open == 0 {
-        return;
+        return Ok(());
     }
+    work.go_on()?;
     let labels = Labels::new(ranked);
     let mut detours = Detours::new(ranked, &labels);
     for head in 0..narrow(ranked.len()) {
@@ -118,19 +136,21 @@ fn search_open(ranked: &Ranked, fates: &mut Fates, tuning: &Tuning) {
         // The arcs that a sweep would walk for this head alone; 512 heads share one sweep, and a bit is cheaper than a
         // heap.
         let walked = ranked.child_slots(head).start - ranked.child_slots(first_tail).start;
-        let mut budget = (walked as u64 * tuning.rate / 4096) as usize;
+        // Not a part of `work`, which would ask anew for every head: a look at the clock each.
+        let mut budget = Work::steps(walked as u64 * tuning.rate / 4096);
         // From above: the nearest tails have the cheapest searches.
         for slot in slots.rev() {
             if fates.of[slot] != Fate::Open {
                 continue;
             }
-            let share = budget / open;
+            let share = budget.left() as usize / open;
             if share < tuning.least {
                 break;
             }
-            let (found, work) = detours.detour(ranked.tail(slot), head, share);
-            // A search may use its share from either end, so up to twice.
-            budget = budget.saturating_sub(work);
+            let (found, seen) = detours.detour(ranked.tail(slot), head, share);
+            work.pay(seen as u64)?;
+            // A search may use its share from either end, so up to twice: the budget may be gone before the last one.
+            let _ = budget.spend(seen as u64);
             open -= 1;
             match found {
                 Some(true) => fates.decide(slot, Fate::Shortcut),
@@ -139,12 +159,14 @@ fn search_open(ranked: &Ranked, fates: &mut Fates, tuning: &Tuning) {
             }
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     /// Each leads arcs through other steps.
     const TUNINGS: [Tuning; 6] = [
@@ -178,10 +200,36 @@ mod tests {
                 .collect();
             let dag = Dag::from_arcs(n, theirs.arcs().map(|(u, v)| (u.0, v.0)).collect()).unwrap();
             for tuning in &TUNINGS {
-                let skeleton = skeleton(&dag, tuning);
+                let skeleton = skeleton(&dag, tuning, &mut Work::unlimited()).unwrap();
                 let got: Vec<_> = skeleton.dag.arcs().map(|(u, v)| (u.0, v.0)).collect();
                 prop_assert_eq!(&got, &expected);
                 prop_assert_eq!(skeleton.removed, gone.len());
+            }
+        }
+    }
+
+    /// Told to stop at whatever question, it ends there; else it finds what it finds.
+    #[test]
+    fn stops_when_told_to() {
+        let theirs = cairn_oracle::random_dag(600, 1, 7);
+        let dag = Dag::from_arcs(600, theirs.arcs().map(|(u, v)| (u.0, v.0)).collect()).unwrap();
+        let expected = dag.skeleton();
+        for tuning in &TUNINGS {
+            let asked = AtomicU32::new(0);
+            let never = || {
+                asked.fetch_add(1, Ordering::Relaxed);
+                false
+            };
+            let found = skeleton(&dag, tuning, &mut Work::until(&never));
+            assert_eq!(found.as_ref(), Ok(&expected));
+            let questions = asked.into_inner();
+            // Before the first sweep over the arcs, and in each step that follows.
+            assert!(questions >= 3, "{questions}");
+            for last in [0, 1, questions / 2, questions - 1] {
+                let asked = AtomicU32::new(0);
+                let stop = || asked.fetch_add(1, Ordering::Relaxed) >= last;
+                let found = skeleton(&dag, tuning, &mut Work::until(&stop));
+                assert_eq!((found, asked.into_inner()), (Err(Stopped), last + 1));
             }
         }
     }
@@ -194,7 +242,7 @@ mod tests {
             let dag = Dag::from_arcs(n, theirs.arcs().map(|(u, v)| (u.0, v.0)).collect()).unwrap();
             let expected = dag.skeleton();
             for tuning in &TUNINGS {
-                prop_assert_eq!(&skeleton(&dag, tuning), &expected);
+                prop_assert_eq!(&skeleton(&dag, tuning, &mut Work::unlimited()).unwrap(), &expected);
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::{Frozen, Illegal, Order, Position, Task};
 use cairn_dag::TaskId;
-use cairn_plan::batch::{BatchState, Batcher, Steps};
+use cairn_plan::batch::{BatchEffort, BatchState, Batcher};
 use cairn_theory::game::Standing;
 
 /// A frozen dag whose requests for several tasks are answered by the planner's [`Batcher`].
@@ -14,7 +14,7 @@ pub struct Batched<'d> {
     game: Frozen<'d>,
     books: Books<'d>,
     /// `None`: by the order alone.
-    effort: Option<Steps>,
+    effort: Option<BatchEffort>,
 }
 
 /// What is kept beside the game to choose batches.
@@ -30,7 +30,7 @@ enum Books<'d> {
 
 impl<'d> Batched<'d> {
     /// The first position. A batch may cost so much; without an effort there are none.
-    pub fn new(dag: &'d cairn_dag::Dag, effort: Option<Steps>) -> Batched<'d> {
+    pub fn new(dag: &'d cairn_dag::Dag, effort: Option<BatchEffort>) -> Batched<'d> {
         Batched {
             game: Frozen::new(dag),
             books: Books::None,
@@ -119,6 +119,7 @@ impl Position for Batched<'_> {
     }
 
     fn fail(&mut self, task: Task, aborted: &mut Vec<Task>) -> Result<(), Illegal> {
+        // The batcher's game has no tasks that are given up: it would count on children that never become eligible.
         self.books = Books::Useless;
         self.game.fail(task, aborted)
     }
@@ -156,6 +157,7 @@ impl Position for Batched<'_> {
     }
 
     fn reordered(&mut self) {
+        // Those that are useless stay so: another order does not bring given-up tasks back.
         if let Books::Kept(_) = self.books {
             self.books = Books::None;
         }

@@ -224,6 +224,7 @@ impl Book {
     /// A worker came: its number. Who came before under the same name is the same. `handshake` is how fast it is by a
     /// benchmark, 1 for the machine that expectations are of.
     pub fn join(&mut self, name: &str, handshake: Option<f64>) -> usize {
+        // By name: speeds belong to machines, which come again under new numbers.
         let same = self.number.get(name).copied();
         let number = (same.or_else(|| self.free.pop())).unwrap_or(self.clients.len());
         if same.is_none() {
@@ -253,6 +254,7 @@ impl Book {
             && client.precision < 1.0 / (HANDSHAKE * HANDSHAKE)
         {
             let precision = 1.0 / (HANDSHAKE * HANDSHAKE);
+            // As one observation among others: returns outweigh it as they come.
             client.precision += precision;
             client.sum += precision * libm::log(speed);
         }
@@ -308,6 +310,7 @@ impl Book {
         let all = tau + drift_variance + known.variance;
         let most = CLIP * all.sqrt();
         let surprise = log - libm::log(expected) - drift + known.log_speed;
+        // One return that hung for hours must not make a worker slow for good.
         let surprise = surprise.clamp(-most, most);
         // The part of its square that is not our ignorance of worker and kind.
         let own = surprise * tau / all;
@@ -353,6 +356,7 @@ impl Book {
         // Expectations are of speed 1: the mean of the pool begins there.
         let (mut sum, mut weights) = (0.0, 1.0);
         for c in self.clients.iter().filter(seen) {
+            // Who is known badly pulls the mean little: its own doubt and the spread of the pool stand against it.
             let weight = 1.0 / (self.spread + 1.0 / c.precision);
             sum += weight * c.sum / c.precision;
             weights += weight;

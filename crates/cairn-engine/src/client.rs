@@ -27,6 +27,8 @@ pub enum Request {
 }
 
 /// So many ended attempts are remembered: more than a server can tell of in one answer to a worker of usual size.
+// A judgement: far fewer, and an answer under way could begin anew what was just ended; far more is memory for what
+// no answer tells.
 const STOPPED: usize = 1024;
 
 /// A worker.
@@ -98,7 +100,8 @@ impl Client {
     pub fn joined(&mut self, worker: WorkerId) {
         self.worker = Some(worker);
         self.is_asking = false;
-        self.is_unsure = false;
+        // What goes on takes room that the server does not know of: it is told before it gives anything.
+        self.is_unsure = !self.running.is_empty();
     }
 
     /// The exchange was answered. Returns what to begin.
@@ -106,6 +109,7 @@ impl Client {
         self.is_asking = false;
         self.is_unsure = false;
         let receipts = answer.receipts.len().min(self.sent);
+        // Receipts are by place. What ended since the request went out stands behind those and waits for the next.
         self.finished.drain(..receipts);
         if answer.refused == Some(Refusal::Unknown) {
             self.worker = None;
@@ -160,6 +164,7 @@ impl Client {
         let (ended, kept): (Vec<_>, Vec<_>) =
             (self.running.iter().copied()).partition(|held| stale.contains(held));
         self.running = kept;
+        // An answer under way may still have it: it would begin anew what was just ended.
         self.stopped.extend(&ended);
         let too_many = self.stopped.len().saturating_sub(STOPPED);
         self.stopped.drain(..too_many);

@@ -278,6 +278,7 @@ impl Dispatch {
             since: now,
         };
         let others = self.lanes.running(task).count();
+        // Only the second puts it on the list; a third finds it there.
         if self.lanes.start(worker, busy, now, &self.book).is_some() && others == 1 {
             self.copied.push(task);
         }

@@ -2,10 +2,12 @@
 
 mod apply;
 mod aware;
+mod by_hand;
 mod choose;
 mod copies;
 mod forget;
 mod late;
+mod members;
 mod returns;
 mod room;
 mod speculate;
@@ -22,12 +24,13 @@ use crate::queue::{ClassId, Queue};
 use crate::snapshot::Tries;
 use crate::trust::Trust;
 use crate::{
-    ClientId, Dispatch, Entry, Event, Exchanged, Gone, Granted, Illegal, Keeper, Memory, Moment,
-    Needs, Offer, Order, Outbox, Outcome, Placing, Position, Refusal, Release, Returned, Roll,
-    Rules, Task, Token, Worker, WorkerId,
+    Dispatch, Entry, Event, Exchanged, Granted, Illegal, Keeper, Memory, Moment, Needs, Order,
+    Outbox, Outcome, Placing, Position, Refusal, Release, Returned, Roll, Rules, Task, Token,
+    Worker, WorkerId,
 };
 use cairn_theory::game::Standing;
 use hashbrown::HashMap;
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use timers::Timer;
@@ -146,6 +149,8 @@ impl<P: Position> Engine<P> {
     /// # Errors
     /// If the event could not have happened: the store is damaged, or of another dag.
     pub fn replay(&mut self, entry: &Entry) -> Result<(), Illegal> {
+        // What an event opens or aborts is told to nobody: it was told when it happened, and `open` fills the queue
+        // from the game.
         self.apply(entry.at, &entry.event)?;
         self.opened.clear();
         self.aborted.clear();
@@ -161,13 +166,17 @@ impl<P: Position> Engine<P> {
 
     /// Begins, or goes on after what was replayed. Leases hold: whoever has one is heard of within the silence, or lost.
     pub fn open(&mut self, now: Moment, out: &mut Outbox) {
+        // Every start has an epoch of its own: an attempt that the store lost with its last moments has a token of
+        // the old one, and cannot be taken for a new attempt of the same number.
         let epoch = self.epoch + 1;
         self.rebuild();
+        // Replay told the keeper nothing, and dispatch not what became eligible: both learn it before anybody asks.
         self.sync_keeper();
         self.is_dispatch_stale = true;
         self.tried_first();
         self.commit(now, Event::Opened { epoch }, out);
         for worker in self.present().collect::<Vec<_>>() {
+            // Nobody could be heard while there was no server: all have the whole silence anew.
             self.workers[worker.index()].last_seen = now;
             self.timer(now + self.rules.silence, Timer::Silence(worker));
         }
@@ -189,139 +198,11 @@ impl<P: Position> Engine<P> {
         self.queue.reorder(order);
         self.position.reordered();
         self.tell_order();
+        // All that is eligible comes back by `refill`, by the new ranks; kept here it would come twice.
         self.withheld.clear();
         self.refill();
         self.want_anew();
         self.commit(now, Event::Ordered { plan }, out);
-    }
-
-    /// A worker comes. One of the same name and the same client that is still here is lost. A client has no more workers, and
-    /// none of them more processors, than it may have tasks: beyond that the one that was silent for longest is lost.
-    pub fn join(
-        &mut self,
-        now: Moment,
-        name: &str,
-        mut offer: Offer,
-        out: &mut Outbox,
-    ) -> WorkerId {
-        let most = self.trust.distrust().most.max(1);
-        if offer.client.is_some() {
-            offer.cpus = offer.cpus.min(most);
-        }
-        if let Some(old) = self.displaced(name, offer.client, most as usize) {
-            self.depart(now, old, Gone::Lost, out);
-        }
-        let worker = WorkerId(self.workers.len() as u32);
-        // Asked before it joins: from then on the run has a record of its own.
-        let known = offer.client.and_then(|client| {
-            let record = self.trust.remembered(client)?;
-            Some(Event::Remembered { client, record })
-        });
-        let name = name.to_string();
-        let event = Event::Joined {
-            worker,
-            name,
-            offer,
-        };
-        self.commit(now, event, out);
-        if let Some(known) = known {
-            self.commit(now, known, out);
-        }
-        self.workers[worker.index()].last_seen = now;
-        self.timer(now + self.rules.silence, Timer::Silence(worker));
-        worker
-    }
-
-    /// What earlier runs know of volunteers, by [`Distrust::identities`](crate::Distrust): it counts for whoever comes for
-    /// the first time in this run. What the run itself knows stands.
-    pub fn remember(&mut self, memory: &Memory) {
-        self.trust.remember(memory.volunteers(), &self.rules.kinds);
-    }
-
-    /// What later runs may know of this one, beyond what is remembered already.
-    pub fn learnt(&self) -> Memory {
-        let learnt = self.dispatch().map(|dispatch| dispatch.book().memory());
-        let volunteers = self.trust.reputations(&self.rules.kinds);
-        learnt.unwrap_or_default().with_volunteers(volunteers)
-    }
-
-    /// Who has to go when such a worker comes.
-    fn displaced(&self, name: &str, client: Option<ClientId>, most: usize) -> Option<WorkerId> {
-        let own = |w: &WorkerId| self.workers[w.index()].client() == client;
-        let own = || self.present().filter(own);
-        let same = own().find(|w| self.workers[w.index()].name == name);
-        let longest = || own().min_by_key(|w| self.workers[w.index()].last_seen);
-        let is_full = || client.is_some() && own().count() >= most;
-        same.or_else(|| is_full().then(longest).flatten())
-    }
-
-    /// Who is here.
-    pub(crate) fn present(&self) -> impl Iterator<Item = WorkerId> + '_ {
-        self.here.iter().copied()
-    }
-
-    /// Whether any worker is here.
-    pub fn is_anybody_here(&self) -> bool {
-        !self.here.is_empty()
-    }
-
-    /// Counts who is here.
-    pub(crate) fn count_present(&mut self) {
-        let all = || (self.workers.numbered()).map(|(number, w)| (WorkerId(number as u32), w));
-        self.here = all().filter(|(_, w)| w.is_here).map(|(id, _)| id).collect();
-        self.gone = (all().filter(|(_, w)| !w.is_here).map(|(id, _)| id)).collect();
-        let volunteers = self.present().filter(|&w| self.client(w).is_some());
-        self.volunteers = volunteers.count();
-    }
-
-    /// Whether volunteers are here, or something of theirs waits for another copy: then tasks go by the rules for them.
-    fn minds_volunteers(&self) -> bool {
-        self.volunteers > 0 || !self.wanted.is_empty()
-    }
-
-    /// A worker goes; what it had is eligible again.
-    ///
-    /// # Errors
-    /// If it is not here.
-    pub fn leave(
-        &mut self,
-        now: Moment,
-        worker: WorkerId,
-        out: &mut Outbox,
-    ) -> Result<(), Refusal> {
-        self.hear(now, worker)?;
-        self.depart(now, worker, Gone::Left, out);
-        Ok(())
-    }
-
-    /// A worker is known to be gone without a word; what it had is eligible again. Who only listens finds out by silence.
-    ///
-    /// # Errors
-    /// If it is not here.
-    pub fn lose(&mut self, now: Moment, worker: WorkerId, out: &mut Outbox) -> Result<(), Refusal> {
-        self.hear(now, worker)?;
-        self.depart(now, worker, Gone::Lost, out);
-        Ok(())
-    }
-
-    fn depart(&mut self, now: Moment, worker: WorkerId, why: Gone, out: &mut Outbox) {
-        let release = match why {
-            Gone::Left => Release::GivenBack,
-            Gone::Lost => Release::Lost,
-        };
-        for (task, token) in self.workers[worker.index()].holds.clone() {
-            self.release(now, task, token, release, out);
-        }
-        // Asked before the event, by which the last of them may go.
-        let could_settle = self.trust.has_trusted();
-        self.commit(now, Event::Departed { worker, why }, out);
-        for (task, token) in std::mem::take(&mut self.workers[worker.index()].late) {
-            self.wait_no_more(now, worker, task, token, out);
-        }
-        if could_settle && !self.trust.has_trusted() {
-            self.give_up_all_hopeless(now, out);
-        }
-        self.forget_gone(now, out);
     }
 
     /// A worker asks for tasks: as many as it wants and has room for, best first.
@@ -362,13 +243,21 @@ impl<P: Position> Engine<P> {
             self.take_back(now, worker, &back, out)
         };
         let receipts = returns.iter().map(each).collect();
+        // Returns are in by now: what the worker has ended frees its room for what it asks.
         let mut granted = match (self.hear(now, worker), holding) {
             (Ok(()), Some(holding)) => {
-                self.hear_of_late(now, worker, holding, out);
+                // A worker still names what it returns with this very request: it is at that no more, whatever came of it.
+                let mut at = Cow::Borrowed(holding);
+                if !returns.is_empty() {
+                    let is_back = |h: &(Task, Token)| returns.iter().any(|r| (r.0, r.1) == *h);
+                    at.to_mut().retain(|held| !is_back(held));
+                }
+                self.hear_of_late(now, worker, &at, out);
                 self.tell_again(now, worker, holding)
             }
             _ => Vec::new(),
         };
+        // What is told again counts as given: the worker has no room for both.
         let more = want.saturating_sub(granted.len());
         let refused = match more {
             0 => self.hear(now, worker).err(),
@@ -426,6 +315,7 @@ impl<P: Position> Engine<P> {
         };
         let stale: Vec<_> = holding.iter().filter(stale).copied().collect();
         let missing = |held: &&(Task, Token)| !holding.contains(held);
+        // Kept for the next heartbeat, whatever becomes of these: only what is missing twice in a row is gone.
         let missing: Vec<_> = known.holds.iter().filter(missing).copied().collect();
         // Once is no sign: the answer that gave it out may have crossed the heartbeat.
         let twice = |held: &&(Task, Token)| known.unheard.contains(held);
@@ -452,97 +342,6 @@ impl<P: Position> Engine<P> {
             own.any(|now| now.0 == held.0) && !known.holds.contains(held)
         };
         holding.iter().filter(is_anew).copied().collect()
-    }
-
-    /// Ends the run: nothing more is leased, and what is leased is to be ended.
-    pub(crate) fn halt(&mut self, now: Moment, exit: i32, out: &mut Outbox) {
-        if self.halted.is_none() {
-            self.commit(now, Event::Halted { exit }, out);
-        }
-        let mut kills: Vec<_> = self.held().collect();
-        // The map has an order of its own, which must not show.
-        kills.sort_unstable();
-        out.kills.extend(kills);
-    }
-
-    /// What is leased, to whom.
-    pub fn held(&self) -> impl Iterator<Item = (WorkerId, Task, Token)> + '_ {
-        (self.leases.iter()).map(|(task, lease)| (lease.worker, task, lease.token))
-    }
-
-    /// A task shall not be executed. Who has it is to end it.
-    ///
-    /// # Errors
-    /// If it is executed or given up already, or there is no such task.
-    pub fn cancel(&mut self, now: Moment, task: Task, out: &mut Outbox) -> Result<(), Illegal> {
-        let standing = self.position.standing(task)?;
-        if standing == Standing::Executed || standing.is_given_up() {
-            return Err(Illegal(format!("it is {} already", standing.name())));
-        }
-        self.stop_all(task, out);
-        self.commit(now, Event::Cancelled { task }, out);
-        Ok(())
-    }
-
-    /// A leased task is taken back, since what it reads changes. Who has it is to end it, and what came back of it is
-    /// forgotten.
-    pub fn recall(&mut self, now: Moment, task: Task, out: &mut Outbox) {
-        if self.trust.has(task) {
-            // Results of volunteers that wait for validation were made of what is no longer so.
-            self.stop_all(task, out);
-            self.commit(now, Event::Cancelled { task }, out);
-            return self.commit(now, Event::Revived { task }, out);
-        }
-        self.stop_all(task, out);
-        let held: Vec<Token> = self.leases.of(task).map(|lease| lease.token).collect();
-        for token in held {
-            self.release(now, task, token, Release::GivenBack, out);
-        }
-    }
-
-    /// A failed or cancelled task shall be tried again, with budgets as at the beginning.
-    ///
-    /// # Errors
-    /// If it is neither, or there is no such task.
-    pub fn revive(&mut self, now: Moment, task: Task, out: &mut Outbox) -> Result<(), Illegal> {
-        match self.position.standing(task)? {
-            Standing::Failed | Standing::Cancelled => {
-                self.commit(now, Event::Revived { task }, out);
-                Ok(())
-            }
-            Standing::Aborted => Err(Illegal(
-                "it was aborted since a task before it failed or was cancelled: retry that one"
-                    .into(),
-            )),
-            standing => Err(Illegal(format!("it is {}", standing.name()))),
-        }
-    }
-
-    /// An executed task shall be executed again. Reopen its children first.
-    ///
-    /// # Errors
-    /// If it is not executed, or something stands on it.
-    pub fn reopen(&mut self, now: Moment, task: Task, out: &mut Outbox) -> Result<(), Illegal> {
-        let event = Event::Reopened { task };
-        // Not by `commit`: this one may be refused.
-        self.apply(now, &event)?;
-        self.settle_books(out);
-        out.entries.push(Entry { at: now, event });
-        Ok(())
-    }
-
-    /// Nothing is leased until somebody says otherwise; returns go on.
-    pub fn pause(&mut self, now: Moment, out: &mut Outbox) {
-        if !self.is_paused {
-            self.commit(now, Event::Paused, out);
-        }
-    }
-
-    /// Tasks are leased again.
-    pub fn unpause(&mut self, now: Moment, out: &mut Outbox) {
-        if self.is_paused {
-            self.commit(now, Event::Unpaused, out);
-        }
     }
 
     /// The game.
@@ -573,6 +372,11 @@ impl<P: Position> Engine<P> {
     /// All workers that ever were, by number, but for those that are long gone.
     pub fn workers(&self) -> &Roll<Worker> {
         &self.workers
+    }
+
+    /// What is leased, to whom.
+    pub fn held(&self) -> impl Iterator<Item = (WorkerId, Task, Token)> + '_ {
+        (self.leases.iter()).map(|(task, lease)| (lease.worker, task, lease.token))
     }
 
     /// Who has the task, as which attempt, since when: the first of them, where there are several.
@@ -612,6 +416,7 @@ impl<P: Position> Engine<P> {
 
     /// Whether nothing more will happen: all is executed or given up, or the run was ended and nobody works on anything.
     pub fn is_over(&self) -> bool {
+        // What runs may end well all the same: a run that was ended waits for those who have something.
         let stops = self.halted.is_some() || self.has_too_many_failures();
         self.position.is_settled() || (stops && self.leases.is_empty())
     }
@@ -624,6 +429,7 @@ impl<P: Position> Engine<P> {
     fn hear(&mut self, now: Moment, worker: WorkerId) -> Result<(), Refusal> {
         let known = self.workers.get_mut(worker.index());
         let known = known.filter(|w| w.is_here).ok_or(Refusal::Unknown)?;
+        // Clocks of drivers may step back; a worker must not seem silent for that.
         known.last_seen = known.last_seen.max(now);
         Ok(())
     }

@@ -320,6 +320,7 @@ impl Position for Implicit {
     fn take_source(&mut self) {
         let source = self.shape.source(self.told);
         self.told += 1;
+        // Something happened to it before its turn: it is where that left it.
         if !self.ahead.remove(&source) {
             self.make_eligible(source);
         }

@@ -135,6 +135,7 @@ fn signed(bytes: u64) -> i64 {
 }
 
 /// The largest drift: half of what separates places that are gone from those that are not.
+// Beyond it a place that is gone could seem to be there; numbering anew costs once in 2⁶¹ bytes of changes.
 const MOST_DRIFT: u64 = 1 << 61;
 
 impl Keeper {
@@ -170,6 +171,7 @@ impl Keeper {
             sizes: None,
             storage,
         };
+        // Before places are given: an order that names a task twice would leave another without one.
         keeper.check(order)?;
         for (place, task) in order.iter().enumerate() {
             keeper.given[task.index()] = narrow(place);
@@ -267,6 +269,7 @@ impl Keeper {
         let place = self.place[task.index()];
         let cap = i64::try_from(self.cap).unwrap_or(i64::MAX);
         let before = self.peaks.max_between(self.front, place);
+        // The cheap half of (b): it would hold even if the start freed nothing.
         if before.saturating_add(signed(self.lasting(task))) <= cap {
             return true; // Even without what it frees.
         }
@@ -334,6 +337,7 @@ impl Keeper {
             self.change(from, place + 1, -signed(bytes));
         }
         self.frees = frees;
+        // It waits no more, so that its own peak binds nobody.
         self.peaks.clear(place);
         self.phase[task.index()] = Phase::Running;
         self.write_over(task);
@@ -351,6 +355,7 @@ impl Keeper {
                 self.live -= self.storage.bytes(file);
             }
         }
+        // Sums of changes must stay below what marks a place as gone.
         if self.drift > MOST_DRIFT {
             self.renumber(None);
         }
@@ -548,6 +553,7 @@ impl Keeper {
             self.phase[index] = phase;
         }
         if comes_back {
+            // The order given first is topological whatever waits; a mixture of old and new places need not be.
             self.place.copy_from_slice(&self.given);
         }
         self.settle_lying();

@@ -117,6 +117,7 @@ impl Leases {
         let oldest = *self.oldest.get(&task)?;
         let removed = match oldest.token == token {
             true => {
+                // The next oldest moves up: `oldest` has an entry for every task that has any attempt.
                 let next = later.remove(0);
                 self.oldest.insert(task, next)
             }

@@ -37,7 +37,7 @@ mod workers;
 pub use answers::{Exchanged, Granted, Outbox, Receipt, Refusal, Returned};
 pub use batched::Batched;
 pub use book::{Book, Expected, KindId, Memory, Taken};
-pub use cairn_plan::batch::Steps;
+pub use cairn_plan::batch::BatchEffort;
 pub use client::{Client, Request};
 pub use dispatch::{Dispatch, Ending, Fit, Move, Placing};
 pub use engine::{Engine, Why, WhyNot};

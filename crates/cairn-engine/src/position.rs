@@ -219,6 +219,7 @@ impl Position for Frozen<'_> {
         for &task in dag.topological_order() {
             match () {
                 () if is(task, Standing::Executed) => game.execute(task, |_| ())?,
+                // Parents come before it in this order, so that it is eligible by now if the store is right.
                 () if is(task, Standing::Leased) => game.lease(task)?,
                 () => (),
             }

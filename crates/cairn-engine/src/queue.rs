@@ -33,6 +33,7 @@ impl Order {
             Order::AsNumbered => task.0,
             Order::Ranked(rank) => match usize::try_from(task.0).ok().and_then(|t| rank.get(t)) {
                 Some(&rank) => rank.into(),
+                // A task that the order does not know comes last; it is given out all the same.
                 None => u64::MAX,
             },
         }

@@ -54,6 +54,7 @@ impl<T> Roll<T> {
 
     /// The next number is of one that was let go already.
     pub fn skip(&mut self) {
+        // A number without a place: later numbers stay what they were.
         self.place.push(NONE);
     }
 
@@ -61,6 +62,7 @@ impl<T> Roll<T> {
     #[inline]
     pub fn get(&self, number: usize) -> Option<&T> {
         let place = *self.place.get(number)?;
+        // Of one that was let go the place is beyond all things, so it is not found.
         self.things.get(place as usize)?.as_ref()
     }
 

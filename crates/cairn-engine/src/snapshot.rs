@@ -203,6 +203,7 @@ impl<P: Position> Engine<P> {
             holds: Vec::new(),
             unheard: Vec::new(),
             late: Vec::new(),
+            lingers: Vec::new(),
             busy_cpus: 0,
             busy_memory: 0,
             ..w.clone()
@@ -256,6 +257,7 @@ impl<P: Position> Engine<P> {
         engine.remembered = snapshot.memory;
         // Before leases are taken: what a task needs may have grown with its tries.
         engine.tries = snapshot.tries.into_iter().collect();
+        // Before leases are taken and trust is made: both ask who is here.
         engine.count_present();
         let trusted = engine
             .present()
@@ -266,6 +268,7 @@ impl<P: Position> Engine<P> {
             .map(|(task, token, due)| ((task, token), due))
             .collect();
         for (task, token, worker, since) in snapshot.leases {
+            // A damaged snapshot must not panic where the lease is booked.
             if engine.workers.get(worker.index()).is_none() {
                 return Err(Illegal(format!("there is no worker {}", worker.0)));
             }

@@ -4,6 +4,14 @@ use crate::{ClientId, Distrust, Moment, Needs, Offer, Task, Token};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
+/// An attempt that was given up for lost and goes on all the same, at a worker that came back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Lingering {
+    pub(crate) attempt: (Task, Token),
+    pub(crate) cpus: u32,
+    pub(crate) memory: u64,
+}
+
 /// A worker, present or gone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Worker {
@@ -33,6 +41,9 @@ pub struct Worker {
     /// What it has beyond its time, as far as it says.
     #[serde(skip)]
     pub(crate) late: Vec<(Task, Token)>,
+    /// What it says it is still at though it was given up for lost, with what that takes; of volunteers `late` has it.
+    #[serde(skip)]
+    pub(crate) lingers: Vec<Lingering>,
     /// Processors and bytes that its tasks take.
     #[serde(skip)]
     pub(crate) busy_cpus: u32,
@@ -54,6 +65,7 @@ impl Worker {
             holds: Vec::new(),
             unheard: Vec::new(),
             late: Vec::new(),
+            lingers: Vec::new(),
             busy_cpus: 0,
             busy_memory: 0,
         }
@@ -84,18 +96,31 @@ impl Worker {
 
     /// How many more tasks of one processor it has room for.
     pub(crate) fn free_cpus(&self) -> usize {
-        self.offer.cpus.saturating_sub(self.busy_cpus) as usize
+        self.offer.cpus.saturating_sub(self.busy().0) as usize
+    }
+
+    /// Processors and bytes that its tasks take, with those of attempts that go on after a loss: its processors do not know that
+    /// nobody counts on those.
+    pub(crate) fn busy(&self) -> (u32, u64) {
+        let sum = |(cpus, memory): (u32, u64), l: &Lingering| {
+            (cpus.saturating_add(l.cpus), memory.saturating_add(l.memory))
+        };
+        self.lingers
+            .iter()
+            .fold((self.busy_cpus, self.busy_memory), sum)
     }
 
     /// Whether it has room for one now.
     pub(crate) fn has_room(&self, needs: &Needs) -> bool {
-        self.has_room_beside(self.busy_cpus, self.busy_memory, needs)
+        let (cpus, memory) = self.busy();
+        self.has_room_beside(cpus, memory, needs)
     }
 
     /// Whether it would have, if it had not the one with those other needs.
     pub(crate) fn has_room_instead(&self, needs: &Needs, freed: &Needs) -> bool {
-        let cpus = self.busy_cpus - self.offer.cpus_for(freed);
-        self.has_room_beside(cpus, self.busy_memory - freed.memory, needs)
+        let (cpus, memory) = self.busy();
+        let cpus = cpus - self.offer.cpus_for(freed);
+        self.has_room_beside(cpus, memory - freed.memory, needs)
     }
 
     fn has_room_beside(&self, busy_cpus: u32, busy_memory: u64, needs: &Needs) -> bool {

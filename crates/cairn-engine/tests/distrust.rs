@@ -551,7 +551,7 @@ fn deadlines_go_by_what_is_seen_of_a_volunteer_and_not_by_what_it_says() {
             run.engine
                 .take_back(second(at + takes), worker, &back, &mut run.out);
         }
-        at += 20;
+        at += 2;
     }
     let (of_slow, task, token) = given(&mut run, at, slow);
     let (of_fast, ..) = given(&mut run, at, fast);
@@ -876,4 +876,23 @@ fn a_liar_begins_the_next_run_as_one() {
     let anna = record(2);
     assert_eq!((anna.invalid, anna.row, anna.quota), (1, 0, 1));
     assert_eq!((record(1).invalid, record(1).row), (0, 1));
+}
+
+/// Whoever says each time that the answer got lost has half its time anew each time, but not for ever: it never admits to have the
+/// task, and would keep it from all others.
+#[test]
+fn who_never_hears_of_its_task_does_not_keep_it() {
+    let dag = dag(1);
+    let mut run = Run::new(&dag, rules(2));
+    let deaf = run.volunteer(0);
+    run.give(0, deaf);
+    let mut at = 0;
+    while run.engine.attempts(T).next().is_some() {
+        at += 2;
+        assert!(at < 1000, "it keeps the task");
+        let now = second(at);
+        (run.engine).exchange(now, deaf, &[], Some(&[]), 0, &mut run.out);
+        run.wake(at);
+    }
+    assert!(at > 20, "it had more than its time");
 }

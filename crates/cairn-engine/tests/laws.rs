@@ -3,7 +3,8 @@
 use cairn_dag::{Dag, TaskId};
 use cairn_engine::{
     Batched, Cause, Copies, Engine, Entry, Event, Frozen, Granted, Moment, Needs, Offer, Order,
-    Outbox, Outcome, PoolId, Position, Receipt, Refusal, Rules, Span, Task, Token, WorkerId,
+    Outbox, Outcome, PoolId, Position, Receipt, Refusal, Returned, Rules, Span, Task, Token,
+    WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
 use cairn_theory::client_game::{ClientGame, ClientId, Reply};
@@ -701,7 +702,7 @@ fn a_task_can_end_the_whole_run() {
 /// Tasks asked for at once, by one worker or by two, are those that make most others eligible together, by brute force.
 #[test]
 fn requests_for_several_tasks_get_the_best_batch() {
-    use cairn_plan::batch::Steps;
+    use cairn_plan::batch::BatchEffort;
     let mut better = 0;
     for seed in 0..300 {
         let mut random = Random::new(seed);
@@ -711,7 +712,7 @@ fn requests_for_several_tasks_get_the_best_batch() {
             seed,
         )));
         let order = dag.topological_order();
-        let position = Batched::new(dag, Some(Steps::default()));
+        let position = Batched::new(dag, Some(BatchEffort::default()));
         let mut engine = Engine::new(position, Rules::default(), Order::of(order));
         let (mut out, now) = (Outbox::default(), Moment(0));
         engine.open(now, &mut out);
@@ -896,4 +897,126 @@ fn a_late_one_counts_only_where_it_is_in_nobodys_way() {
             "{shares} {pool} {restarts} {is_revived}"
         );
     }
+}
+
+/// Who was given up for lost, came back and still works has no more room than the rest of what it offers: neither for a task of
+/// many processors nor for one of much memory. When it is back with the attempt, all room is free again.
+#[test]
+fn room_is_counted_of_what_goes_on_after_a_loss() {
+    let dag = Dag::from_arcs(3, vec![]).unwrap();
+    let order: Vec<TaskId> = dag.tasks().collect();
+    let now = Moment(0);
+    for first in [needs(3, 0, 0, None), needs(1, 6, 0, None)] {
+        let rules = Rules {
+            classes: vec![first.clone(), needs(1, 0, 0, None)],
+            class_of: vec![0, 0, 1],
+            ..Rules::default()
+        };
+        let mut engine = Engine::new(Frozen::new(&dag), rules, Order::of(&order));
+        let mut out = Outbox::default();
+        engine.open(now, &mut out);
+        let offer = Offer {
+            memory: Some(8),
+            ..Offer::cpus(4)
+        };
+        let lost = engine.join(now, "worker", offer.clone(), &mut out);
+        let had = engine.ask(now, lost, 1, &mut out).unwrap()[0];
+        engine.lose(now, lost, &mut out).unwrap();
+        let again = engine.join(now, "worker", offer, &mut out);
+        let holding = [(had.task, had.token)];
+        let heard = engine.exchange(now, again, &[], Some(&holding), 4, &mut out);
+        let given: Vec<Task> = heard.granted.iter().map(|g| g.task).collect();
+        assert_eq!(given, [Task(2)], "only the small one fits beside {first:?}");
+        let back = Returned {
+            task: had.task,
+            token: had.token,
+            outcome: Outcome::Executed,
+            digest: None,
+        };
+        let receipt = engine.take_back(now, again, &back, &mut out);
+        assert_eq!(receipt, Receipt::AcceptedLate);
+        let given = engine.ask(now, again, 4, &mut out).unwrap();
+        assert_eq!(given.len(), 1);
+        assert_eq!(given[0].task, Task(1));
+    }
+}
+
+/// A worker names what it returns with the same request among what it has. It is at that no more, and has that room again at once,
+/// also where the return counts for nothing and the task could still be had from it.
+#[test]
+fn what_is_returned_takes_no_room_though_it_is_named() {
+    let dag = Dag::from_arcs(2, vec![]).unwrap();
+    let order: Vec<TaskId> = dag.tasks().collect();
+    let now = Moment(0);
+    let mut engine = Engine::new(Frozen::new(&dag), Rules::default(), Order::of(&order));
+    let mut out = Outbox::default();
+    engine.open(now, &mut out);
+    let lost = engine.join(now, "worker", Offer::cpus(2), &mut out);
+    let had = engine.ask(now, lost, 2, &mut out).unwrap();
+    engine.lose(now, lost, &mut out).unwrap();
+    let again = engine.join(now, "worker", Offer::cpus(2), &mut out);
+    let holding = [(had[0].task, had[0].token), (had[1].task, had[1].token)];
+    let failed = Outcome::Failed {
+        exit: 1,
+        cause: cairn_engine::Cause::Exit,
+    };
+    let returns = [(had[0].task, had[0].token, failed)];
+    let heard = engine.exchange(now, again, &returns, Some(&holding), 1, &mut out);
+    let given: Vec<Task> = heard.granted.iter().map(|g| g.task).collect();
+    assert_eq!(given, [had[0].task], "{heard:?}");
+}
+
+/// The folder of what goes on after a loss takes its room on the worker's disk.
+#[test]
+fn disk_is_counted_of_what_goes_on_after_a_loss() {
+    let dag = Dag::from_arcs(3, vec![]).unwrap();
+    let order: Vec<TaskId> = dag.tasks().collect();
+    let now = Moment(0);
+    let mut engine = Engine::new(Frozen::new(&dag), Rules::default(), Order::of(&order));
+    engine.set_weights(vec![60, 50, 40]);
+    let mut out = Outbox::default();
+    engine.open(now, &mut out);
+    let offer = Offer {
+        disk: Some(100),
+        ..Offer::cpus(4)
+    };
+    let lost = engine.join(now, "worker", offer.clone(), &mut out);
+    let had = engine.ask(now, lost, 1, &mut out).unwrap()[0];
+    assert_eq!(had.task, Task(0));
+    engine.lose(now, lost, &mut out).unwrap();
+    let again = engine.join(now, "worker", offer, &mut out);
+    let holding = [(had.task, had.token)];
+    let heard = engine.exchange(now, again, &[], Some(&holding), 4, &mut out);
+    let bytes: u64 = heard.granted.iter().map(|g| engine.weight(g.task)).sum();
+    assert!(60 + bytes <= 100, "{heard:?}");
+}
+
+/// What comes late is booked to whoever brings it, not to whoever had the task since and gave it back.
+#[test]
+fn a_late_result_is_its_makers() {
+    let dag = Dag::from_arcs(1, vec![]).unwrap();
+    let order: Vec<TaskId> = dag.tasks().collect();
+    let now = Moment(0);
+    let mut engine = Engine::new(Frozen::new(&dag), Rules::default(), Order::of(&order));
+    let mut out = Outbox::default();
+    engine.open(now, &mut out);
+    let maker = engine.join(now, "maker", Offer::cpus(1), &mut out);
+    let first = engine.ask(now, maker, 1, &mut out).unwrap()[0];
+    engine.lose(now, maker, &mut out).unwrap();
+    let other = engine.join(now, "other", Offer::cpus(1), &mut out);
+    let second = engine.ask(now, other, 1, &mut out).unwrap()[0];
+    engine.give_back(now, second.task, second.token, Outcome::GivenBack, &mut out);
+    let again = engine.join(now, "maker", Offer::cpus(1), &mut out);
+    let back = Returned {
+        task: first.task,
+        token: first.token,
+        outcome: Outcome::Executed,
+        digest: None,
+    };
+    assert_eq!(
+        engine.take_back(now, again, &back, &mut out),
+        Receipt::AcceptedLate
+    );
+    let executed = |worker: WorkerId| engine.workers()[worker.index()].executed;
+    assert_eq!([maker, other, again].map(executed), [0, 0, 1]);
 }

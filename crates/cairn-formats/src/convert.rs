@@ -50,6 +50,7 @@ pub fn convert(
     out: Option<&Path>,
 ) -> Result<Converted, WriteError> {
     if from == to && !anew {
+        // Without a place to write to nothing can be missing from there.
         if let Some(out) = out {
             check_copy(source, from, flow, out)?;
         }
@@ -61,6 +62,7 @@ pub fn convert(
     }
     let mut bytes = Vec::new();
     crate::write(flow, to, &mut bytes)?;
+    // Losses are found by reading, not foretold: a table of what a format can hold would be wrong some day.
     let (bytes, again) = read_back(flow, to, bytes)?;
     let mut losses = compare(flow, &again);
     // Of what the file says beyond its flow; what the flow holds and the text does not is in the comparison.
@@ -97,6 +99,7 @@ fn read_back(flow: &Flow, format: Format, bytes: Vec<u8>) -> Result<(Vec<u8>, Fl
         .as_ref()
         .and_then(|source| crate::read(source, Some(format), &mut report));
     let (Some(source), Some((_, again))) = (source, again) else {
+        // Names of tasks may be in it, with whatever they have in them.
         let why = report.first_message().escape_debug();
         return Err(unfaithful(format!("it could not be read back: {why}")));
     };
@@ -127,6 +130,7 @@ fn check_copy(source: &Source, format: Format, flow: &Flow, out: &Path) -> Resul
     if format != Format::Dagman {
         return Ok(());
     }
+    // Names in it count from where it lies: read from there, before it is there.
     let moved = source.moved_to(out);
     let mut report = Report::default();
     let why = match crate::read(&moved, Some(format), &mut report) {

@@ -97,6 +97,7 @@ impl Dax<'_, '_> {
                 self.close(element.local_name().as_ref());
             }
             Event::Text(text) => self.text(&text.xml10_content()),
+            // Text as well, only written without escapes.
             Event::CData(text) => self.text(&text.xml10_content()),
             Event::GeneralRef(name) => {
                 let text = match name.resolve_char_ref().map_err(|e| e.to_string())? {
@@ -105,6 +106,7 @@ impl Dax<'_, '_> {
                 };
                 self.text(&text);
             }
+            // Entities that contain each other grow without bound ("billion laughs"); no DAX needs any.
             Event::DocType(text) if text.contains("<!ENTITY") => {
                 return Err("this document defines entities, which are not expanded".to_owned());
             }
@@ -125,6 +127,7 @@ impl Dax<'_, '_> {
     fn open(&mut self, element: &BytesStart<'_>, at: Mark) -> Step {
         let name = element.local_name();
         let name = name.as_ref();
+        // By depth, not by name: a DAX has an `adag` outside of everything, whatever its prefix.
         if self.depth == 1 {
             if name != "adag" {
                 return Err(format!("the root element is <{name}>, expected <adag>"));
@@ -132,8 +135,10 @@ impl Dax<'_, '_> {
             self.root_seen = true;
         }
         match name {
+            // The elements are not nested; one inside a job would take its place, and the rest of that job be lost.
             "job" | "dag" | "dax" if self.job.is_none() => self.open_job(element, at)?,
             "argument" if self.job.is_some() => self.argument = Some(String::new()),
+            // Arguments name files by elements: the name takes the element's place in the text.
             "filename" | "file" if self.argument.is_some() => {
                 let file = file_name(element)?.unwrap_or_default();
                 self.text(&file);
@@ -159,6 +164,7 @@ impl Dax<'_, '_> {
 
     fn open_job(&mut self, element: &BytesStart<'_>, at: Mark) -> Step {
         let id = attribute(element, "id")?.ok_or("this job has no id")?;
+        // None for a second job of that id, which was reported: its parts are read over, and set nothing.
         let symbol = self.draft.declare(&id, at);
         let program = match attribute(element, "name")? {
             Some(name) => name.into_owned(),
@@ -234,6 +240,7 @@ impl Dax<'_, '_> {
                     self.close_job(&job);
                 }
             }
+            // A `parent` element outside of a child ties nothing.
             "child" => self.child = None,
             _ => {}
         }
@@ -245,6 +252,7 @@ impl Dax<'_, '_> {
             return;
         };
         let (symbol, mark, has_priority) = (job.symbol, job.mark, job.has_priority);
+        // Only where it is a number: one that is ignored must not keep Condor's out.
         job.has_priority |= key == "dagman.priority" && value.parse::<i64>().is_ok();
         // DAGMan's own priority goes before Condor's: it is what decides which job is released.
         let what = held_profile(&key).filter(|_| key != "condor.priority" || !has_priority);

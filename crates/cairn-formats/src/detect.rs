@@ -63,6 +63,7 @@ impl Unrecognized {
 pub fn detect(source: &Source) -> Result<Format, Unrecognized> {
     let promised = Format::from_extension(Path::new(source.name()));
     let text = source.text();
+    // Content before name: files are called .txt, .json and .dag by habit.
     if let Some(found) = by_structure(text, promised) {
         return found;
     }
@@ -77,6 +78,7 @@ pub fn detect(source: &Source) -> Result<Format, Unrecognized> {
     }
     match elsewhere::of_text(text) {
         Some(kind) => Err(Unrecognized { kind: Some(kind) }),
+        // Nothing speaks against what the name promises: its reader will say what is wrong.
         None => promised.ok_or(Unrecognized { kind: None }),
     }
 }
@@ -170,6 +172,7 @@ fn by_json_keys(text: &str, promised: Option<Format>) -> Result<Format, Unrecogn
         return Ok(format);
     }
     let mut input = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    // Broken JSON may be any of ours, cut off: the native reader names the place.
     let whole = matches!(input.next(), Some(Ok(_)));
     let one_line = whole && !text[..input.byte_offset()].contains('\n');
     // The first object is whole and said nothing else: it may be one task, the first of several lines.
@@ -209,6 +212,7 @@ impl<'de> Visitor<'de> for KeysSeed<'_> {
                 "task" | "tasks" | "sweep" => Some(Format::FlowJson),
                 _ => None,
             };
+            // At once: a document of a gigabyte is not read through to tell what it is.
             if self.0.found.is_some() {
                 return Err(A::Error::custom("found"));
             }

@@ -184,8 +184,10 @@ impl<'s, 'r> Draft<'s, 'r> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
+        // What follows from a break in the text is not told as well.
         self.incomplete = true;
         let place = match self.report.is_full() {
+            // Past the limit nobody sees it, and finding a place is linear.
             true => self.source.place(),
             false => place(self.source),
         };
@@ -218,6 +220,7 @@ impl<'s, 'r> Draft<'s, 'r> {
             return (None, self.report);
         }
         let flow = match std::mem::take(&mut self.build).finish() {
+            // Frozen all the same: cycles and undeclared tasks are told in one go with what readers found.
             Ok(flow) => Some(flow).filter(|_| self.is_sound()),
             Err(errors) => {
                 for error in &errors {
@@ -231,6 +234,7 @@ impl<'s, 'r> Draft<'s, 'r> {
 
     /// Reports what the builder found wrong.
     pub(crate) fn build_error(&mut self, error: &BuildError) {
+        // Copied out first, since the report is lent while places are found.
         let (source, marks, reported) = (self.source, self.marks, self.report.errors());
         (self.report).build_error(error, |mark| place(source, marks, mark, reported));
     }
@@ -242,6 +246,7 @@ impl<'s, 'r> Draft<'s, 'r> {
 
 /// A size as a whole number; `None` when it is none.
 pub(crate) fn whole_bytes(size: f64) -> Option<u64> {
+    // The cast cuts fractions and saturates: a size beyond all disks stays one.
     (size.is_finite() && size >= 0.0).then_some(size as u64)
 }
 

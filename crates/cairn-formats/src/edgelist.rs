@@ -83,6 +83,7 @@ const HEADERS: [(&str, &str); 3] = [("parent", "child"), ("source", "target"), (
 
 /// Reads a flow. `None` when there was an error.
 pub(crate) fn read(source: &Source, separator: Separator, report: &mut Report) -> Option<Flow> {
+    // Spreadsheets write what their country uses, whatever the file is called.
     let separator = separator.found_in(source.text());
     let mut records = Records::of(source.text(), separator);
     let mut draft = Draft::of_lines(source, report);
@@ -101,6 +102,7 @@ pub(crate) fn read(source: &Source, separator: Separator, report: &mut Report) -
             (any, first) = (true, line);
         }
         pairs |= fields.len() > 1;
+        // Only the first record can be one: later a task may be called `parent`.
         let header = columns.is_none().then(|| header(fields)).flatten();
         if columns.is_none() {
             columns = Some(header.unwrap_or((0, 1)));
@@ -119,6 +121,7 @@ pub(crate) fn read(source: &Source, separator: Separator, report: &mut Report) -
         }
         let field = |column: usize| fields.get(column).map_or("", |field| &**field);
         let build = &mut draft.build;
+        // An empty field beside a name declares that task alone: so lists can have tasks without arcs.
         let mut task = |name: &str| (!name.is_empty()).then(|| declared(build, name, line));
         let (parent, child) = (task(field(parent_column)), task(field(child_column)));
         match (parent, child) {
@@ -131,6 +134,7 @@ pub(crate) fn read(source: &Source, separator: Separator, report: &mut Report) -
             _ => {}
         }
     }
+    // Nearly always another separator than is thought: as tasks without arcs the file would be planned, and wrongly.
     if any && !pairs && draft.is_sound() {
         let message = "no line has two fields: there is no arc in this list";
         let comma = match separator {

@@ -16,6 +16,7 @@ use std::collections::HashMap;
 /// Reads a workflow. Time and space linear, beside sorting the steps by number.
 pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
     let mut draft = Draft::new(source, report);
+    // Borrowed from the text, so that each key tells its place.
     let document: Document<'_> = json::parse(&mut draft)?;
     let mut steps = document.steps.0;
     // A JSON object has its keys as text, "10" before "2": tasks are numbered as Galaxy numbers steps.
@@ -31,6 +32,7 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
             Some(title) => format!("{number}: {}", &**title),
             None => number.to_string(),
         };
+        // Connections name steps by number: with two of one number it could not be told which is meant.
         if symbols.contains_key(number) {
             let message = format!("there are two steps with the id {number}");
             draft.error(mark, message, "give each step an id of its own");
@@ -120,6 +122,7 @@ impl<'de> Visitor<'de> for StepsVisitor {
             if let std::borrow::Cow::Borrowed(key) = key.0 {
                 step.key = Some(key);
             }
+            // The id goes before the key, since connections name the id.
             let number = step.id.or_else(|| key.0.parse().ok());
             let number = number.ok_or_else(|| {
                 serde::de::Error::custom(format!("step '{}' has no number as its id", key.0))
@@ -170,6 +173,7 @@ impl<'de> Visitor<'de> for Connections {
         while map.next_key::<serde::de::IgnoredAny>()?.is_some() {
             match map.next_value::<Option<OneOrMany>>()? {
                 Some(OneOrMany::One(connection)) => self.0.push(connection.id),
+                // An input may take the outputs of several steps.
                 Some(OneOrMany::Many(list)) => self.0.extend(list.iter().map(|c| c.id)),
                 None => {}
             }

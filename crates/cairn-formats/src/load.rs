@@ -91,6 +91,7 @@ fn open(path: &Path, regular_only: bool) -> Result<(File, usize), Refusal> {
             refuse("this is a directory, not a file", "name a file inside it")
         }
         Ok((about, Some(file))) => {
+            // Of pipes and devices the length says nothing.
             let size = if about.is_file() { about.len() } else { 0 };
             Ok((file, usize::try_from(size).unwrap_or(0)))
         }
@@ -123,10 +124,12 @@ fn read_text(input: impl Read, size: usize, limits: &ReadLimits) -> Result<Strin
         return refuse(format!("cannot read this input: {error}"), "");
     }
     let packing = Packing::of(&head);
+    // The head is put in front again: a pipe cannot be read twice.
     let whole = io::Cursor::new(head).chain(input);
     let bytes = match packing {
         Packing::Plain => read_limited(whole, size, limits, None),
         Packing::Gzip | Packing::Zstd => match packing.unpack(whole) {
+            // Its size is that of the packed file, which says nothing of the text.
             Ok(unpacked) => read_limited(unpacked, 0, limits, Some(&taken)),
             Err(error) => refuse(format!("cannot unpack this file: {error}"), ""),
         },
@@ -163,6 +166,7 @@ fn read_limited(
     let most = usize::try_from(limits.max_bytes.min(ReadLimits::MOST_BYTES)).unwrap_or(usize::MAX);
     // One more than its size, so that the read that finds the end needs no second allocation.
     let mut bytes = Vec::with_capacity(size.saturating_add(1).min(most));
+    // Looked at while it is read: a file of one endless line is refused before it has filled the memory.
     let mut lines = LineLengths::default();
     // A chunk stays in the cache while it is looked at; and the whole text need not be cleared before it is read.
     let mut buffer = vec![0; CHUNK];
@@ -171,6 +175,7 @@ fn read_limited(
         let (filled, read) = fill(&mut input, &mut buffer);
         bytes.extend_from_slice(&buffer[..filled]);
         let chunk = &buffer[..filled];
+        // Refused, not unpacked again: bombs are packed twice, workflows are not.
         if start == 0 && packed.is_some() && Packing::of(chunk) != Packing::Plain {
             return refuse(
                 "this file is packed twice",
@@ -179,10 +184,12 @@ fn read_limited(
         }
         if start == 0 {
             lines.most = match chunk.trim_ascii_start() {
+                // JSON and XML of programs are often one line.
                 [b'{' | b'[' | b'<', ..] => limits.max_document_line,
                 _ => limits.max_line,
             };
         }
+        // Before the length of lines: in a binary file a line that is too long would be told of, which mends nothing.
         if chunk.contains(&0) {
             return refuse_binary(&bytes);
         }
@@ -199,6 +206,7 @@ fn read_limited(
                 "check that this is the right file, or split the workflow",
             );
         }
+        // Compared while it grows, not at the end: by then a bomb would have filled the memory.
         let packed_bytes = packed.map_or(u64::MAX, Cell::get);
         if bytes.len() > SMALL && bytes.len() as u64 / limits.max_growth > packed_bytes {
             return refuse(
@@ -237,6 +245,7 @@ fn fill(input: &mut impl Read, buffer: &mut [u8]) -> (usize, io::Result<()>) {
         match input.read(&mut buffer[filled..]) {
             Ok(0) => break,
             Ok(read) => filled += read,
+            // A signal came; nothing is lost, and the same read goes on.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return (filled, Err(error)),
         }
@@ -305,6 +314,7 @@ fn to_text(bytes: Vec<u8>) -> Result<String, Refusal> {
             help: "save the file as UTF-8, for example: iconv -f ISO-8859-1 -t UTF-8 FILE",
         }
     })?;
+    // Readers would take it for a part of the first word.
     if text.starts_with('\u{feff}') {
         text.drain(..'\u{feff}'.len_utf8());
     }

@@ -144,6 +144,7 @@ pub(crate) fn compare(before: &Flow, after: &Flow) -> Vec<Loss> {
     for (what, compare) in ATTRIBUTES {
         for kind in [LossKind::LeftOut, LossKind::Changed, LossKind::Added] {
             let found = |&task: &TaskId| compare(before, after, task) == Some(kind);
+            // Gone over for each kind: all that is kept of a loss is its count and its first task.
             let mut tasks = before.dag().tasks().filter(found);
             if let Some(first) = tasks.next() {
                 losses.push(Loss {
@@ -156,6 +157,7 @@ pub(crate) fn compare(before: &Flow, after: &Flow) -> Vec<Loss> {
             }
         }
     }
+    // Limits are of the flow, not of tasks: they have no row in the table.
     losses.extend(limits_of_pools(before, after));
     losses
 }

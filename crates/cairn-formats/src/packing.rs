@@ -22,6 +22,7 @@ impl Packing {
     /// By the first bytes.
     pub(crate) fn of(head: &[u8]) -> Packing {
         match head {
+            // By content: downloads lose their endings, and pipes have none.
             [0x1f, 0x8b, ..] => Packing::Gzip,
             // The second is a frame that decoders skip, which may come first.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Packing::Zstd,
@@ -101,6 +102,7 @@ pub fn write_packed(
             out.finish().map(|_| ())
         }
         Packing::Zstd => {
+            // Finished below and not when dropped, where an error of the disk would be lost; so is gzip.
             let mut out = zstd::stream::write::Encoder::new(out, zstd::DEFAULT_COMPRESSION_LEVEL)?;
             write(&mut out)?;
             out.finish().map(|_| ())

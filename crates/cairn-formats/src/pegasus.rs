@@ -26,6 +26,7 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
                 }
                 None => source.place(),
             };
+            // A problem is one line with a place of its own; the parser's snippet is many.
             let message = error.without_snippet().to_string();
             let help = "correct the YAML here; a Pegasus workflow has 'jobs' and 'jobDependencies'";
             draft.unreadable(place, message, help);
@@ -37,6 +38,7 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
         let mark = draft.mark(&job.id);
         symbols.push(draft.declare(&job.id, mark));
     }
+    // A second job of an id has no symbol: it was reported, and must not change the first.
     for (job, symbol) in document.jobs.iter().zip(symbols) {
         if let Some(symbol) = symbol {
             attributes(&mut draft, symbol, job);
@@ -44,6 +46,7 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
     }
     for dependency in document.dependencies.iter().flatten() {
         let mark = draft.mark(&dependency.id);
+        // Mentioned, not looked up: the builder names every id that no job has, with its place.
         let parent = draft.build.mention(&dependency.id, mark);
         for child in dependency.children.iter().flatten() {
             let mark = draft.mark(child);
@@ -75,6 +78,7 @@ fn options(text: &str) -> serde_saphyr::Options {
         max_events: most,
         max_nodes: most,
         max_total_scalar_bytes: most,
+        // A second document would be passed over in silence.
         max_documents: 1,
     };
     serde_saphyr::options! { budget: budget }
@@ -147,6 +151,7 @@ pub(crate) fn outdone(source: &Source, tally: &mut Tally) {
 fn attributes(draft: &mut Draft<'_, '_>, symbol: Symbol, job: &Job<'_>) {
     let program = job.name.as_deref().or(job.file.as_deref()).unwrap_or("");
     let label = job.node_label.as_deref().unwrap_or("");
+    // The program where nobody gave a label: people know jobs by what they run.
     draft.build.set_label(symbol, program);
     if !label.is_empty() {
         draft.build.set_label(symbol, label);
@@ -174,6 +179,7 @@ fn files(draft: &mut Draft<'_, '_>, symbol: Symbol, job: &Job<'_>) {
         let noted = file.metadata.as_ref().and_then(|m| m.size.as_deref());
         let bytes = file.size.as_deref().or(noted);
         let bytes = bytes.and_then(|size| draft.bytes(size, draft.mark(&file.lfn)));
+        // What says nothing is read: to take it for written would make a file that nobody makes.
         let kind = file.kind.as_deref().unwrap_or("input");
         if matches!(kind, "input" | "inout" | "checkpoint") {
             draft.build.add_input(symbol, &file.lfn, bytes);

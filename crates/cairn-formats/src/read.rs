@@ -41,6 +41,7 @@ pub fn read(
         cut_short(source, format, errors_before, report);
         return None;
     };
+    // Nearly always a file of another format, in which no line was one of ours.
     if flow.dag().is_empty() {
         report.error(
             source.place(),
@@ -79,6 +80,7 @@ fn cut_short(source: &Source, format: Format, before: usize, report: &mut Report
     if errors <= MANY || errors * 2 < lines.clone().count() {
         return;
     }
+    // Those of other files stay.
     report.keep_errors(before + SHOWN);
     let message = format!(
         "this does not look like a {} file: {errors} errors in {} lines, of which the first are shown",

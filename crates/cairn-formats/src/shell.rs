@@ -10,6 +10,7 @@ use std::borrow::Cow;
 /// assert_eq!(shell_word("it's"), r"'it'\''s'");
 /// ```
 pub fn shell_word(word: &str) -> Cow<'_, str> {
+    // A list of what is safe, not of what is special: shells differ in the second.
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./:=+,@%".contains(&b);
     match !word.is_empty() && word.bytes().all(plain) {
         true => Cow::Borrowed(word),

@@ -54,6 +54,7 @@ pub(crate) fn parse_binary(text: &str, unit: u64) -> Option<u64> {
 fn scaled(digits: &str, scale: u64) -> Option<u64> {
     // Exact where it can be: what `exact` advises must be read back to the byte.
     if let Ok(whole) = digits.parse::<u64>() {
+        // Beyond 64 bits it is no size: wrapped, it would be a small one.
         return whole.checked_mul(scale);
     }
     // A fraction, for which 53 bits will do; neither NaN nor what 64 bits cannot hold is in the range.

@@ -126,6 +126,7 @@ impl Source {
     /// The place of a byte offset. Linear in the offset: for errors only.
     pub(crate) fn place_at(&self, offset: usize) -> Place {
         let bytes = self.text.as_bytes();
+        // A mark that means nowhere: the file itself is the place.
         if offset > bytes.len() {
             return self.place();
         }
@@ -147,6 +148,7 @@ impl Source {
     /// The place of a line that the reader holds, and of a byte offset in it. Linear in the line.
     pub(crate) fn place_in_line(&self, line: u32, text: &[u8], offset: Option<usize>) -> Place {
         let before = offset.map(|o| &text[..o.min(text.len())]);
+        // In characters, as editors count; from 1.
         let column = before.map_or(0, |b| String::from_utf8_lossy(b).chars().count() + 1);
         Place {
             file: self.name.clone(),
@@ -166,6 +168,7 @@ impl Source {
 
     /// The byte offset of a slice of this source's own text, such as a borrowed JSON string.
     pub(crate) fn offset_of(&self, slice: &str) -> Option<usize> {
+        // By address: strings that a parser borrowed point into the text, and those it had to unescape do not.
         let offset = (slice.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize)?;
         (offset + slice.len() <= self.text.len()).then_some(offset)
     }

@@ -20,6 +20,7 @@ pub(crate) const FORMS: &str = "seconds such as 90 or 0.5, or a time such as 90s
 /// check: a plain number may be negative, and `inf` and `nan` are numbers here.
 pub fn parse(text: &str) -> Option<f64> {
     let text = text.trim();
+    // First, so that `1e3` is a number and no unit is looked for in it.
     if let Ok(seconds) = text.parse::<f64>() {
         return Some(seconds);
     }

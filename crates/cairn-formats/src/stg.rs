@@ -26,14 +26,17 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
         draft.error(NOWHERE, "there is no number in this file", help);
         return None;
     };
+    // The prototype set has the number of processors behind it.
     let count = count.split_whitespace().next();
     let Some(count) = count.and_then(|word| word.parse::<u64>().ok()) else {
         draft.error(first, "this is not the number of tasks", help);
         return None;
     };
+    // By hand, since a task may take the lines that follow it.
     while let Some((number, line)) = lines.next() {
         task(&mut draft, number, line, &mut lines);
     }
+    // Some count the two dummies and some do not: up to two more are no mistake.
     let found = draft.build.declared() as u64;
     if found.checked_sub(count).is_none_or(|more| more > 2) && draft.is_sound() {
         let message = format!("the file says {count} tasks, but describes {found}");
@@ -84,18 +87,21 @@ fn task<'t>(
         draft.error(line, "this is no task", FORM);
         return;
     };
+    // Without zeros in front: 7 and 07 are one task.
     let Some(task) = draft.declare(canonical(name), line) else {
         return;
     };
     draft.seconds(task, seconds, line);
     let given: Vec<&str> = words.collect();
     // First, since a task without predecessors has none in the next lines either.
+    // Checked: the count is whatever the file says.
     let costs = count.checked_mul(2) == Some(given.len());
     if given.len() == count || (costs && !given.is_empty()) {
         let step = if given.len() == count { 1 } else { 2 };
         let predecessors = given.iter().step_by(step);
         predecessors.for_each(|predecessor| arc(draft, predecessor, task, line));
     } else if given.is_empty() {
+        // A count that is a lie ends with the file, not with the memory: nothing is set aside for it.
         for _ in 0..count {
             let Some((line, text)) = lines.next() else {
                 let message =
@@ -122,6 +128,7 @@ fn task<'t>(
 }
 
 fn arc(draft: &mut Draft<'_, '_>, predecessor: &str, task: Symbol, line: Mark) {
+    // Before it is mentioned: a word would become a task that nobody declares.
     if !is_number(predecessor) {
         let message = format!("'{}' is no task number", shortened(predecessor));
         return draft.error(line, message, "predecessors are the numbers of other tasks");

@@ -1,6 +1,7 @@
 //! "Did you mean …?" for a misspelt word. Knows nothing of what the words mean.
 
 /// How many candidates are looked at: spelling help must stay cheap on a million names.
+// A judgement between no help in a large workflow and a long wait for each slip.
 const MOST_CANDIDATES: usize = 200_000;
 
 /// The candidate that differs least from `word`, if one is close: at most a third of the letters off, case aside.

@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
     let mut draft = Draft::new(source, report);
     let Graph(tasks) = json::parse(&mut draft)?;
+    // All by labels or all by keys: a mixture could give two tasks one name.
     let by_label = labels_are_unique(&tasks);
     let mut symbols: HashMap<&str, Symbol> = HashMap::with_capacity(tasks.len());
     for (key, task) in &tasks {
@@ -27,6 +28,7 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
         let Some(symbol) = draft.declare(name, mark) else {
             continue;
         };
+        // By key, whatever it is called: dependencies name keys.
         symbols.insert(key, symbol);
         if let Some(label) = task.label.as_deref() {
             draft.build.set_label(symbol, label);
@@ -48,6 +50,7 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
             let parent = symbols.get(&**word).copied();
             match parent.or_else(|| draft.build.lookup(word)) {
                 Some(parent) => draft.arc(parent, child, mark),
+                // Graphs are cut out of larger ones, whose other tasks ran before: no error.
                 None => draft.warning(
                     mark,
                     format!(
@@ -126,6 +129,7 @@ struct Dependencies<'a>(Vec<Text<'a>>);
 #[serde(untagged)]
 enum Command {
     Words(Vec<Word>),
+    // Some workers take a map or a text there: the task is read all the same, without a command.
     Unknown(IgnoredAny),
 }
 

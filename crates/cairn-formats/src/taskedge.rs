@@ -215,6 +215,7 @@ impl<'a, 'r> Reader<'a, 'r> {
             [id, _, ..] if is("TASK") && self.has_commands => self.command(line, id, text),
             [id, kind, seconds] if is("TASK") => self.task(line, id, kind, seconds),
             [parent, child] if is("EDGE") => {
+                // Records come in any order: a task may be tied before its own line.
                 let parent = self.draft.build.mention(parent, line);
                 let child = self.draft.build.mention(child, line);
                 self.draft.arc(parent, child, line);
@@ -230,6 +231,7 @@ impl<'a, 'r> Reader<'a, 'r> {
                     }
                 }
             }
+            // Read in the first pass.
             _ if is("FILE") => {}
             _ => self.malformed(line, keyword),
         }
@@ -254,10 +256,12 @@ impl<'a, 'r> Reader<'a, 'r> {
         let Some(task) = self.draft.declare(id, line) else {
             return;
         };
+        // The words by blanks, which the other records have, would cut quoted arguments.
         let words = command_words(behind_id(text));
         let mut words = words.iter().map(String::as_str);
         let mut command = String::new();
         while let Some(word) = words.next() {
+            // Options stand before the executable; from there on a dash is the program's own.
             if !word.starts_with('-') {
                 shell::push_word(&mut command, word);
                 words.for_each(|word| shell::push_word(&mut command, word));

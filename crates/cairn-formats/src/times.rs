@@ -171,6 +171,7 @@ pub fn read_log(path: &Path, limits: &ReadLimits, report: &mut Report) -> Option
 
 /// Reads a log that is in memory.
 pub fn read_source(source: &Source, report: &mut Report) -> Option<Log> {
+    // Logs before workflows: rows of name and number would pass for a list of arcs.
     let Some(format) = detect(source.text()) else {
         let errors = report.errors();
         // Problems of a workflow are told as such only if it is one.

@@ -47,16 +47,16 @@ pub fn colours<T: Id, P: Id>(
             let row = joins.prizes.row(t.index()).iter();
             // Mixed before they are added: else two neighbours of colours 1 and 4 would look like those of 2 and 3.
             // The 7 here and the 9 below only tell the sides apart; any two numbers will do.
-            let sum = sum_of(row.map(|p| mix(of_prize[p.index()], 7)));
+            let sum = sum_of(row.map(|p| scramble(of_prize[p.index()], 7)));
             let gate = joins.gate.get(t.index()).copied().flatten();
             let gate = gate.map_or(0, |p| of_prize[p.index()]);
-            mix(mix(of_task[t.index()], sum), gate)
+            scramble(scramble(of_task[t.index()], sum), gate)
         }));
         next_of_prize.extend(prizes.iter().map(|&p| {
             let row = joins.needs.row(p.index()).iter();
-            let sum = sum_of(row.map(|t| mix(of_task[t.index()], 9)));
+            let sum = sum_of(row.map(|t| scramble(of_task[t.index()], 9)));
             let behind = behind.get(p.index()).copied().unwrap_or(0);
-            mix(mix(of_prize[p.index()], sum), behind)
+            scramble(scramble(of_prize[p.index()], sum), behind)
         }));
         for (t, colour) in tasks.iter().zip(next_of_task.drain(..)) {
             of_task[t.index()] = colour;
@@ -74,7 +74,7 @@ fn sum_of(colours: impl Iterator<Item = u64>) -> u64 {
 }
 
 /// Scrambles two numbers into one: products and shifts by which every bit of either reaches every bit of the result.
-fn mix(a: u64, b: u64) -> u64 {
+fn scramble(a: u64, b: u64) -> u64 {
     let mut x = a.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ b.wrapping_add(0x7F4A_7C15);
     x ^= x >> 29;
     x = x.wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -1,6 +1,6 @@
 //! (max,+) convolution of profiles: the best way to share a number of steps. Knows only numbers.
 
-use crate::Work;
+use crate::{Stopped, Work, long};
 use std::ops::Add;
 
 /// What profiles are made of.
@@ -51,7 +51,8 @@ impl Value for i32 {
 
 /// out\[t\] = max over i + j = t of a\[i\] + b\[j\]; what cannot be reached stays so.
 ///
-/// O(|a|·|b|); O(|a| + |b|) when both are concave.
+/// O(|a|·|b|); O(|a| + |b|) when both are concave. Free of charge and not to be stopped, so for tests and small things:
+/// what works within a budget asks [`convolve_within`].
 ///
 /// ```
 /// use cairn_kernel::convolve;
@@ -66,24 +67,63 @@ pub fn convolve<N: Value>(a: &[N], b: &[N]) -> Vec<N> {
     out
 }
 
-/// The same up to `most`, within `work`: a step for every eight pairs of entries, since about so many are looked at at
-/// once. `None`, and the work is over, if that does not suffice.
+/// What a convolution costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Price {
+    /// A step for every eight pairs of entries, since about so many are looked at at once: for time alone.
+    Time,
+    /// A step for every pair: where steps are entries of tables, or bound the room as well.
+    Entries,
+}
+
+impl Price {
+    /// Steps for so many pairs of entries.
+    #[inline]
+    pub(crate) fn steps(self, pairs: u64) -> u64 {
+        match self {
+            Price::Time => pairs / 8,
+            Price::Entries => pairs,
+        }
+    }
+
+    fn of<N>(self, a: &[N], b: &[N], most: usize) -> u64 {
+        let end = most.saturating_add(1);
+        // As if neither were concave: what is paid must not depend on a look at the entries.
+        self.steps(long(a.len().min(end)) * long(b.len().min(end)))
+    }
+}
+
+/// The same up to `most`, charged to `work`. `None`, and the work is over, if that does not suffice.
 pub fn convolve_within<N: Value>(
     a: &[N],
     b: &[N],
     most: usize,
+    price: Price,
     work: &mut Work<'_>,
 ) -> Option<Vec<N>> {
-    let end = most.saturating_add(1);
-    // Charged as if neither were concave: what is paid must not depend on a look at the entries.
-    work.take(a.len().min(end) as u64 * b.len().min(end) as u64 / 8)?;
+    work.take(price.of(a, b, most))?;
     let mut out = Vec::new();
     convolve_into(a, b, most, &mut out);
     Some(out)
 }
 
+/// [`convolve_within`] as [`Work::pay`] is to [`Work::take`]: where it is too dear, something cheaper can still be tried.
+///
+/// # Errors
+/// If fewer steps are left, or it is time to stop.
+pub fn convolve_paid<N: Value>(
+    a: &[N],
+    b: &[N],
+    price: Price,
+    work: &mut Work<'_>,
+) -> Result<Vec<N>, Stopped> {
+    work.pay(price.of(a, b, usize::MAX))?;
+    Ok(convolve(a, b))
+}
+
 /// The same up to `most`, into a list that may have been used before.
-pub fn convolve_into<N: Value>(a: &[N], b: &[N], most: usize, out: &mut Vec<N>) {
+// Free of charge, so for this crate alone: the tree program charges whole tables.
+pub(crate) fn convolve_into<N: Value>(a: &[N], b: &[N], most: usize, out: &mut Vec<N>) {
     out.clear();
     let length = (a.len() + b.len() - 1).min(most.saturating_add(1));
     // Worth the look: of concave profiles, which most are, the rises need only be merged.
@@ -175,9 +215,15 @@ mod tests {
             prop_assert_eq!(&convolve(&a, &b), &best);
             let cut = best.len().min(most + 1);
             let mut work = Work::steps(steps);
-            match convolve_within(&a, &b, most, &mut work) {
+            match convolve_within(&a, &b, most, Price::Time, &mut work) {
                 Some(out) => prop_assert_eq!(&out[..], &best[..cut]),
                 None => prop_assert!(work.is_over() && a.len() * b.len() / 8 > steps as usize),
+            }
+            let pairs = a.len() as u64 * b.len() as u64;
+            let mut work = Work::steps(8 * steps);
+            match convolve_paid(&a, &b, Price::Entries, &mut work) {
+                Ok(out) => prop_assert!(out == best && work.left() == 8 * steps - pairs),
+                Err(Stopped) => prop_assert!(pairs > 8 * steps && work.left() == 8 * steps),
             }
         }
 

@@ -1,5 +1,7 @@
 //! Disjoint sets that grow together. Knows numbers alone.
 
+use crate::{narrow, wide};
+
 /// Union–find with path halving.
 ///
 /// ```
@@ -13,14 +15,14 @@ pub struct DisjointSets(Vec<u32>);
 impl DisjointSets {
     /// Each of `count` numbers alone.
     pub fn new(count: usize) -> DisjointSets {
-        DisjointSets((0..count as u32).collect())
+        DisjointSets((0..narrow(count)).collect())
     }
 
     /// The member that stands for the set of `x`.
     pub fn find(&mut self, mut x: u32) -> u32 {
-        while self.0[x as usize] != x {
-            let above = self.0[self.0[x as usize] as usize];
-            self.0[x as usize] = above;
+        while self.0[wide(x)] != x {
+            let above = self.0[wide(self.0[wide(x)])];
+            self.0[wide(x)] = above;
             x = above;
         }
         x
@@ -31,7 +33,7 @@ impl DisjointSets {
         let (a, b) = (self.find(a), self.find(b));
         // Without ranks, since callers rely on whose member stands for both; halving alone keeps a find at O(log n),
         // amortised.
-        self.0[a as usize] = b;
+        self.0[wide(a)] = b;
     }
 }
 

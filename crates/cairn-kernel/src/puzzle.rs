@@ -1,6 +1,6 @@
 //! A puzzle: choose so many tasks that the prizes they buy together are worth most. Knows not what they stand for.
 
-use crate::{Id, Rows};
+use crate::{Id, Rows, long, narrow, wide};
 
 /// Tasks and the prizes that need some of them: a weighted bipartite graph, with or without gates.
 ///
@@ -42,13 +42,13 @@ impl Puzzle {
         if shared.is_empty() {
             return puzzle;
         }
-        let row = |prize: u32| shared.row(prize as usize);
-        let mut sorted: Vec<u32> = (0..shared.len() as u32).collect();
+        let row = |prize: u32| shared.row(wide(prize));
+        let mut sorted: Vec<u32> = (0..narrow(shared.len())).collect();
         sorted.sort_unstable_by(|&a, &b| row(a).cmp(row(b)));
         // Equal needs stand side by side once sorted: they are gained together, so one prize with a weight will do.
         for run in sorted.chunk_by(|&a, &b| row(a) == row(b)) {
             puzzle.needs.push(row(run[0]).iter().copied());
-            puzzle.weight.push(run.len() as u32);
+            puzzle.weight.push(narrow(run.len()));
         }
         puzzle.prizes = puzzle.needs.transposed(puzzle.len());
         puzzle
@@ -121,7 +121,7 @@ impl<T: Id, P: Id> Puzzle<T, P> {
             return Rows::default();
         }
         let gates = self.gate.iter().enumerate();
-        let waiting = gates.filter_map(|(v, gate)| gate.map(|p| (p.index() as u32, T::new(v))));
+        let waiting = gates.filter_map(|(v, gate)| gate.map(|p| (p, T::new(v))));
         Rows::by_row(self.shared(), waiting)
     }
 
@@ -197,7 +197,7 @@ pub const SCALE: u64 = 1 << 28;
 
 /// What each of `needs` tasks gets of a prize, rounded up so that the sum is never less than the prize.
 pub fn part(weight: u32, needs: usize) -> u64 {
-    (u64::from(weight) * SCALE).div_ceil(needs as u64)
+    (u64::from(weight) * SCALE).div_ceil(long(needs))
 }
 
 /// What the t largest shares add up to in whole prizes, for every t, and never more than `total`.

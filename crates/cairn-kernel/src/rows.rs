@@ -1,6 +1,6 @@
 //! Compressed sparse rows: lists one after the other in one array. Knows not what the rows stand for.
 
-use crate::Id;
+use crate::{Id, narrow, wide};
 use std::ops::Range;
 
 /// Rows of items, numbered from 0.
@@ -42,7 +42,7 @@ impl<T> Rows<T> {
     /// Where the items of a row are among all.
     #[inline]
     pub fn range(&self, row: usize) -> Range<usize> {
-        self.start[row] as usize..self.start[row + 1] as usize
+        wide(self.start[row])..wide(self.start[row + 1])
     }
 
     /// The items of a row.
@@ -53,7 +53,7 @@ impl<T> Rows<T> {
 
     /// All rows.
     pub fn iter(&self) -> impl Iterator<Item = &[T]> + Clone {
-        (self.start.windows(2)).map(|w| &self.items[w[0] as usize..w[1] as usize])
+        (self.start.windows(2)).map(|w| &self.items[wide(w[0])..wide(w[1])])
     }
 
     /// The items of all rows, one after the other.
@@ -79,7 +79,7 @@ impl<T> Rows<T> {
         }
         let first = self.items.len();
         self.items.extend(row);
-        self.start.push(self.items.len() as u32);
+        self.start.push(narrow(self.items.len()));
         &mut self.items[first..]
     }
 
@@ -91,7 +91,7 @@ impl<T> Rows<T> {
         let mut kept = 0;
         let mut begin = 0;
         for i in 1..self.start.len() {
-            let end = self.start[i] as usize;
+            let end = wide(self.start[i]);
             self.items[begin..end].sort_unstable();
             let row_begin = kept;
             for j in begin..end {
@@ -102,7 +102,7 @@ impl<T> Rows<T> {
                 }
             }
             begin = end;
-            self.start[i] = kept as u32;
+            self.start[i] = narrow(kept);
         }
         self.items.truncate(kept);
         self.items.shrink_to_fit();
@@ -111,28 +111,28 @@ impl<T> Rows<T> {
 
 impl<T: Copy + Default> Rows<T> {
     /// Groups (row, item) pairs into `count` rows, items in the order in which they come: a stable counting sort.
-    pub fn by_row(count: usize, pairs: impl Iterator<Item = (u32, T)> + Clone) -> Rows<T> {
+    pub fn by_row<R: Id>(count: usize, pairs: impl Iterator<Item = (R, T)> + Clone) -> Rows<T> {
         let mut rows = Rows::default();
         rows.refill(count, pairs);
         rows
     }
 
     /// The same in place of what was there, without an allocation once the arrays have grown.
-    pub fn refill(&mut self, count: usize, pairs: impl Iterator<Item = (u32, T)> + Clone) {
+    pub fn refill<R: Id>(&mut self, count: usize, pairs: impl Iterator<Item = (R, T)> + Clone) {
         let Rows { start, items } = self;
         start.clear();
         start.resize(count + 1, 0);
         // `for_each`, as pairs mostly come from rows of rows, which it runs through without a question between two items.
-        (pairs.clone()).for_each(|(row, _)| start[row as usize + 1] += 1);
+        (pairs.clone()).for_each(|(row, _)| start[row.index() + 1] += 1);
         for i in 0..count {
             start[i + 1] += start[i];
         }
         items.clear();
-        items.resize(start[count] as usize, T::default());
+        items.resize(wide(start[count]), T::default());
         // `start[r]` walks to the end of row r, which is the start of row r + 1; shifting restores it.
         pairs.for_each(|(row, item)| {
-            let slot = &mut start[row as usize];
-            items[*slot as usize] = item;
+            let slot = &mut start[row.index()];
+            items[wide(*slot)] = item;
             *slot += 1;
         });
         start.copy_within(0..count, 1);
@@ -144,8 +144,7 @@ impl<T: Id> Rows<T> {
     /// For each of `count` items the rows that have it, in order.
     pub(crate) fn transposed<R: Id>(&self, count: usize) -> Rows<R> {
         let rows = self.iter().enumerate();
-        let pairs =
-            rows.flat_map(|(r, row)| row.iter().map(move |item| (item.index() as u32, R::new(r))));
+        let pairs = rows.flat_map(|(r, row)| row.iter().map(move |item| (*item, R::new(r))));
         Rows::by_row(count, pairs)
     }
 }

@@ -5,23 +5,27 @@
 //! tasks: that of Malewicz and Rosenberg, "On batch-scheduling dags for Internet-based computing", §5, without its inner
 //! loop over sink choices. Where a few vertices spoil that, both states of each of them are tried (cutset conditioning).
 
-use crate::{Id, Puzzle, Rows, Work, convolve_into, places};
+use crate::convolution::{Price, convolve_into};
+use crate::{Id, Puzzle, Rows, Work, long, narrow, places};
 use std::ops::Range;
 
 /// Steps for a table beside those for its entries: memory.
 const TABLE: u64 = 2;
 
 /// The best gain for 0..=min(tasks, most) chosen tasks of a puzzle that is a forest. O(tasks·most), by cutting tables
-/// at subtree sizes and at `most`.
-pub fn profile<T: Id, P: Id>(puzzle: &Puzzle<T, P>, most: usize) -> Vec<u32> {
+/// at subtree sizes and at `most`. `None` when the work is over.
+pub fn profile<T: Id, P: Id>(
+    puzzle: &Puzzle<T, P>,
+    most: usize,
+    work: &mut Work<'_>,
+) -> Option<Vec<u32>> {
     let program = Program::new(puzzle, &[], most);
-    let best = program.best(&[], &mut Work::unlimited());
-    best.expect("nobody says stop").best
+    Some(program.best(&[], work)?.best)
 }
 
 /// Work for [`profile`], as a number of steps; several entries of a table are filled at once.
 pub fn cost(puzzle: &Puzzle, most: usize) -> u64 {
-    puzzle.len() as u64 * (8 + puzzle.len().min(most) as u64 / 8)
+    long(puzzle.len()) * (8 + long(puzzle.len().min(most)) / 8)
 }
 
 /// The best gain for every number of tasks, where at most `most_cut` vertices meet all cycles, and how many states of
@@ -61,11 +65,14 @@ pub fn profile_by_cutset<T: Id, P: Id>(
 }
 
 /// A set of exactly `count` tasks that gains what [`profile`] says for `count`, of a forest without gates.
-/// O(tasks·count).
-pub fn choose<T: Id, P: Id>(puzzle: &Puzzle<T, P>, count: usize) -> Vec<T> {
+/// O(tasks·count). `None` when the work is over.
+pub fn choose<T: Id, P: Id>(
+    puzzle: &Puzzle<T, P>,
+    count: usize,
+    work: &mut Work<'_>,
+) -> Option<Vec<T>> {
     let program = Program::new(puzzle, &[], count);
-    let tables = program.fill(&[], true, &mut Work::unlimited());
-    let tables = tables.expect("nobody says stop");
+    let tables = program.fill(&[], true, work)?;
     let place = places(&program.order);
     let mut picked = Vec::with_capacity(count);
     let roots = program.roots.iter().map(|&root| (root, None)).collect();
@@ -85,7 +92,7 @@ pub fn choose<T: Id, P: Id>(puzzle: &Puzzle<T, P>, count: usize) -> Vec<T> {
         todo.extend(tables.shared_among(below.collect(), left));
     }
     // Tables say "at most", so fewer may have been picked; without gates any others may fill up.
-    fill_up(picked, count, puzzle.len())
+    Some(fill_up(picked, count, puzzle.len()))
 }
 
 /// The set with the first other tasks, so that it has `count`.
@@ -121,7 +128,7 @@ impl<'a, T: Id, P: Id> Graph<'a, T, P> {
     #[inline]
     fn each_neighbour(&self, vertex: u32, mut see: impl FnMut(u32, bool)) {
         let tasks = self.puzzle.len();
-        let prize_vertex = |p: P| (tasks + p.index()) as u32;
+        let prize_vertex = |p: P| narrow(tasks + p.index());
         match vertex.index().checked_sub(tasks) {
             None => {
                 let task = T::new(vertex.index());
@@ -132,9 +139,9 @@ impl<'a, T: Id, P: Id> Graph<'a, T, P> {
             }
             Some(prize) => {
                 let needs = self.puzzle.needs(P::new(prize)).iter();
-                needs.for_each(|t| see(t.index() as u32, true));
+                needs.for_each(|t| see(narrow(t.index()), true));
                 if !self.behind.is_empty() {
-                    (self.behind.row(prize).iter()).for_each(|t| see(t.index() as u32, false));
+                    (self.behind.row(prize).iter()).for_each(|t| see(narrow(t.index()), false));
                 }
             }
         }
@@ -168,7 +175,7 @@ impl<'a, T: Id, P: Id> Graph<'a, T, P> {
     /// The 2-core is what remains when leaves are taken away for as long as there are any.
     fn busiest_in_core(&self, is_cut: &[bool]) -> Option<u32> {
         let mut gone = is_cut.to_vec();
-        let vertices = 0..self.len() as u32;
+        let vertices = 0..narrow(self.len());
         let mut degree = vec![0u32; self.len()];
         for v in vertices.clone() {
             self.each_neighbour(v, |u, _| degree[v.index()] += u32::from(!is_cut[u.index()]));
@@ -237,7 +244,7 @@ impl<'a, T: Id, P: Id> Program<'a, T, P> {
         let mut below = Rows::default();
         let mut roots = Vec::new();
         let (mut todo, mut found) = (Vec::new(), Vec::new());
-        for root in 0..vertices as u32 {
+        for root in 0..narrow(vertices) {
             if std::mem::replace(&mut seen[root.index()], true) {
                 continue;
             }
@@ -380,9 +387,9 @@ impl Sum {
         spare: &mut Vec<u32>,
         work: &mut Work<'_>,
     ) -> Option<()> {
-        // As `convolve_within` is charged.
-        let cells = self.best.len() as u64 * more.best.len() as u64;
-        work.take(TABLE + cells / 8)?;
+        // For the whole tables, before it is known that some of the sum lies beyond `most`.
+        let cells = long(self.best.len()) * long(more.best.len());
+        work.take(TABLE + Price::Time.steps(cells))?;
         self.least += more.least;
         // Impossible with either, or more tasks than anybody asks for.
         if cells == 0 || self.least > most {

@@ -160,6 +160,11 @@ impl<'a> Work<'a> {
         Work::new(steps, self.stop)
     }
 
+    /// The question, for those who have a budget of another kind to ask about beside it.
+    pub fn question(&self) -> &'a (dyn Fn() -> bool + Sync) {
+        self.stop
+    }
+
     /// Has so many steps again, for work that has come forward.
     pub fn refill(&mut self, steps: u64) {
         self.left = steps;

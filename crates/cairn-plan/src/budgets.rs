@@ -1,8 +1,12 @@
-//! Every budget of this crate in one table, each with its reason. Those of the theory are in
-//! `cairn-theory/src/budgets.rs`.
+//! Every budget of this crate in one table, each with its reason: steps, tries, widths, and sizes beyond which something is not
+//! tried. Those of the theory are in `cairn-theory/src/budgets.rs`.
 //!
 //! Steps, not seconds, so that answers are the same everywhere. A step is about what a processor does in some nanoseconds: reckon
-//! with some 10⁸ a second. The shares that the methods for one component have are with their list, in `decide/solve.rs`.
+//! with some 10⁸ a second.
+//!
+//! Not here, but with the code they belong to: what is charged for something (the prices), the shape of an algorithm (how many
+//! things fit into the bits of a state, how often a loop asks whether to stop, from where on another way is quicker), the
+//! weights of a policy, and the limits of number types.
 
 /// Blocks, before the hull is asked.
 pub(crate) mod theory {
@@ -26,6 +30,26 @@ pub(crate) mod theory {
             ..usual()
         }
     }
+}
+
+/// The hull.
+pub(crate) mod hull {
+    use crate::closure::Tuning;
+
+    /// The figures that measured best. They change the time, never the result.
+    pub(crate) const TUNING: Tuning = Tuning {
+        cold_phases: 4,
+        cold_leaves: 10.0,
+        worth_a_thread: 1000,
+    };
+
+    /// Sweeps over a flow that was not finished, before it is written down: they level most of what sweeps can. Each levels
+    /// neighbours; differences over long ways would take as many sweeps as they are long.
+    pub(crate) const SWEEPS: usize = 8;
+
+    /// Sweeps before a bound is read off a piece that was not finished: a few cost little beside what came before, and the
+    /// first ones level most.
+    pub(crate) const BOUND_SWEEPS: usize = 4;
 }
 
 /// Orders by simple rules.
@@ -95,6 +119,48 @@ pub(crate) mod decide {
             steps: 260_000_000,
             ..USUAL
         };
+    }
+
+    /// What each method for one component may spend, in percent of the component's steps. More than 100 in all: a method that
+    /// is not reached, or needs less, leaves its share to nobody. A judgement: most for what is exact.
+    pub(crate) mod share {
+        /// Orders by simple rules.
+        pub(crate) const LIST_ORDERS: u64 = 20;
+
+        /// The first, narrow beam.
+        pub(crate) const FIRST_BEAM: u64 = 12;
+
+        /// The tree program with some vertices set by hand.
+        pub(crate) const TREES: u64 = 15;
+
+        /// The frontier program: exact where few rewards are open at a time, tree or not.
+        pub(crate) const FRONTIER: u64 = 46;
+
+        /// A chain through the exact profile, where that is known by then.
+        pub(crate) const CHAIN: u64 = 8;
+
+        /// All macro states.
+        pub(crate) const ALL_STATES: u64 = 15;
+
+        /// The bound from blocks: a bound and nothing more.
+        pub(crate) const BLOCKS: u64 = 4;
+
+        /// The wide beam, begun only where it fits.
+        pub(crate) const WIDE_BEAM: u64 = 15;
+
+        /// A chain against whatever bound there is: the last try.
+        pub(crate) const LAST_CHAIN: u64 = 23;
+    }
+
+    /// Numbering components, so that equal ones are solved once.
+    pub(crate) mod colours {
+        /// What differs does so nearby in nearly all workflows; where six steps see no difference, equal components may be
+        /// solved twice.
+        pub(crate) const ROUNDS: usize = 6;
+
+        /// Colouring is a few passes over the arcs; for a component of so many tasks that no other can equal they would be
+        /// wasted.
+        pub(crate) const LARGE: u32 = 4096;
     }
 
     /// A state of a beam looks at all rewards, and there is a beam a size: where nodes times rewards are more, some 200 of
@@ -170,16 +236,16 @@ pub(crate) mod decide {
 
 /// Batches: a call of a server.
 pub(crate) mod batch {
-    use crate::batch::Steps;
+    use crate::batch::BatchEffort;
 
     /// Some tenths of a second at the worst.
-    pub(crate) const USUAL: Steps = Steps {
+    pub(crate) const USUAL: BatchEffort = BatchEffort {
         steps: 40_000_000,
         table: 20_000_000,
     };
 
     /// Some seconds at the worst.
-    pub(crate) const THOROUGH: Steps = Steps {
+    pub(crate) const THOROUGH: BatchEffort = BatchEffort {
         steps: 4_000_000_000,
         table: 100_000_000,
     };

@@ -4,9 +4,10 @@
 //! open results. Bytes are counted while tasks run, in [`crate::storage`].
 
 use crate::budgets::cap::{JUST_BELOW, THRESHOLDS};
-use crate::counts::{children_left, parents_left};
+use crate::counts::{children_left, narrow, wide};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::places;
+use cairn_theory::game::{Game, Standing};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -103,54 +104,56 @@ pub fn follow(dag: &Dag, order: &[TaskId], threshold: u64) -> Capped {
 
 /// List scheduling with two views of the eligible tasks: by rank in the order, and by what they close.
 struct List<'a> {
-    dag: &'a Dag,
+    game: Game<'a>,
     rank: Vec<u32>,
-    waiting: Vec<u32>,
     open_children: Vec<u32>,
     /// By task: how many results close when it is executed; only kept for eligible tasks.
     closes: Vec<u32>,
-    executed: Vec<bool>,
     by_rank: BinaryHeap<Reverse<(u32, TaskId)>>,
     /// (smallest change of open results, rank): an entry is stale when the task closes more by now.
     by_change: BinaryHeap<Reverse<(i64, u32, TaskId)>>,
     open: u64,
     peak: u64,
-    eligible: u64,
     area: u64,
     order: Vec<TaskId>,
+    /// Tasks that the last execution made eligible: a buffer.
+    opened: Vec<TaskId>,
 }
 
 impl<'a> List<'a> {
     fn new(dag: &'a Dag, order: &[TaskId]) -> List<'a> {
         let mut list = List {
+            game: Game::new(dag),
             rank: places(order),
-            waiting: parents_left(dag),
             open_children: children_left(dag),
             closes: vec![0; dag.len()],
-            executed: vec![false; dag.len()],
             by_rank: BinaryHeap::new(),
             by_change: BinaryHeap::new(),
             open: 0,
             peak: 0,
-            eligible: 0,
             area: 0,
             order: Vec::with_capacity(dag.len()),
-            dag,
+            opened: Vec::new(),
         };
-        dag.sources().for_each(|t| list.make_eligible(t));
-        list.area = list.eligible;
+        dag.sources().for_each(|t| list.offer(t));
+        list.area = wide(list.game.eligible_count());
         list
     }
 
+    fn is_executed(&self, task: TaskId) -> bool {
+        self.game.standing(task) == Standing::Executed
+    }
+
     fn change(&self, task: TaskId) -> i64 {
-        let opens = i64::from(!self.dag.is_sink(task));
+        let opens = i64::from(!self.game.dag().is_sink(task));
         opens - i64::from(self.closes[task.index()])
     }
 
-    fn make_eligible(&mut self, task: TaskId) {
-        let lasts = (self.dag.parents(task).iter()).filter(|p| self.open_children[p.index()] == 1);
-        self.closes[task.index()] = cairn_dag::narrow(lasts.count());
-        self.eligible += 1;
+    /// Books a task that is eligible from now on.
+    fn offer(&mut self, task: TaskId) {
+        let parents = self.game.dag().parents(task).iter();
+        let lasts = parents.filter(|p| self.open_children[p.index()] == 1);
+        self.closes[task.index()] = narrow(lasts.count());
         let rank = self.rank[task.index()];
         self.by_rank.push(Reverse((rank, task)));
         self.by_change
@@ -160,7 +163,7 @@ impl<'a> List<'a> {
     /// Executes one task; `false` when none is left.
     fn step(&mut self, threshold: u64) -> bool {
         // Whoever went by the other heap is still in this one: to pass it by is cheaper than to take it out of the middle.
-        while (self.by_rank.peek()).is_some_and(|Reverse((_, t))| self.executed[t.index()]) {
+        while (self.by_rank.peek()).is_some_and(|Reverse((_, t))| self.is_executed(*t)) {
             self.by_rank.pop();
         }
         let Some(&Reverse((_, first))) = self.by_rank.peek() else {
@@ -179,7 +182,7 @@ impl<'a> List<'a> {
 
     fn leanest(&mut self) -> TaskId {
         while let Some(&Reverse((change, _, task))) = self.by_change.peek() {
-            if !self.executed[task.index()] && change == self.change(task) {
+            if !self.is_executed(task) && change == self.change(task) {
                 return task;
             }
             self.by_change.pop();
@@ -190,33 +193,30 @@ impl<'a> List<'a> {
     fn execute(&mut self, task: TaskId) {
         self.open = self.open.saturating_add_signed(self.change(task));
         self.peak = self.peak.max(self.open);
-        self.executed[task.index()] = true;
         self.order.push(task);
-        self.eligible -= 1;
-        for &parent in self.dag.parents(task) {
+        let dag = self.game.dag();
+        for &parent in dag.parents(task) {
             self.open_children[parent.index()] -= 1;
             if self.open_children[parent.index()] == 1 {
                 // The one child left decides when the parent closes: found by a scan once a parent, O(arcs) in all.
-                let last = self
-                    .dag
-                    .children(parent)
-                    .iter()
-                    .find(|c| !self.executed[c.index()]);
+                let mut others = dag.children(parent).iter().filter(|&&c| c != task);
+                let last = others.find(|&&c| !self.is_executed(c));
                 let last = *last.expect("one child is left");
-                if self.waiting[last.index()] == 0 {
+                // One that waits is booked when it is offered, this very task being executed or a later one.
+                if self.game.standing(last) == Standing::Eligible {
                     self.closes[last.index()] += 1;
                     let entry = (self.change(last), self.rank[last.index()], last);
                     self.by_change.push(Reverse(entry));
                 }
             }
         }
-        for &child in self.dag.children(task) {
-            self.waiting[child.index()] -= 1;
-            if self.waiting[child.index()] == 0 {
-                self.make_eligible(child);
-            }
-        }
-        self.area += self.eligible;
+        // After the books of its parents: what it opens is booked by them.
+        let mut opened = std::mem::take(&mut self.opened);
+        let played = self.game.execute(task, |child| opened.push(child));
+        played.expect("the heaps hold eligible tasks");
+        opened.drain(..).for_each(|child| self.offer(child));
+        self.opened = opened;
+        self.area += wide(self.game.eligible_count());
     }
 }
 

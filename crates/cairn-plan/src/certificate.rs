@@ -1,7 +1,7 @@
 //! A plan written down so that a checker can verify it without this crate. Knows not how the checker works.
 
 use crate::counts::{narrow, wide};
-use crate::decide::{self, Refusal};
+use crate::decide::{self, IntervalId, Refusal};
 use crate::hull::{Hull, hull, upper_bound};
 use crate::hull_proof::{PieceProof, certify};
 use crate::plan::{Evidence, Plan};
@@ -24,13 +24,13 @@ use cairn_verify::{
 ///
 /// ```
 /// use cairn_dag::FlowBuilder;
-/// use cairn_plan::{Limits, certificate, plan};
+/// use cairn_plan::{PlanEffort, certificate, plan};
 /// let mut builder = FlowBuilder::new();
 /// let [a, b, c] = ["a", "b", "c"].map(|name| builder.declare(name, 0).unwrap());
 /// builder.arc(a, b)?;
 /// builder.arc(a, c)?;
 /// let flow = builder.finish().unwrap();
-/// let certificate = certificate(&flow, &plan(flow.dag(), &Limits::default(), &|| false), &|| false)?;
+/// let certificate = certificate(&flow, &plan(flow.dag(), &PlanEffort::default(), &|| false), &|| false)?;
 /// assert!(cairn_verify::verify(&flow, &certificate)?.asserted.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -81,28 +81,22 @@ pub fn foresee(flow: &Flow, plan: &Plan) -> Foreseen {
         None => plan.bound.clone(),
     };
     let claims = claims(flow, plan, &by_hull, &places_in(dag, plan));
-    let corners = plan.hull.as_ref().map(|hull| corners(dag, hull));
+    let corners = (plan.hull.as_ref()).map(|hull| corners(hull, &plan.intervals));
     written::foresee(flow, &plan.order, &claims, corners)
 }
 
 /// The strict vertices of a hull, and where each task lies between them.
-fn corners(dag: &Dag, hull: &Hull) -> Corners {
-    let mut corners = vec![(0, 0)];
-    let mut interval_of_piece = Vec::with_capacity(hull.pieces());
-    for (i, vertex) in hull.vertices().iter().enumerate().skip(1) {
-        interval_of_piece.push(narrow(corners.len()) - 1);
-        if vertex.is_strict || i == hull.pieces() {
-            corners.push((vertex.cost, vertex.reward));
-        }
-    }
+fn corners(hull: &Hull, intervals: &[Option<IntervalId>]) -> Corners {
+    let last = hull.pieces();
+    let vertices = hull.vertices().iter().enumerate().skip(1);
+    // The full set ends the last interval, strict or not.
+    let corners = vertices.filter(|&(i, vertex)| vertex.is_strict || i == last);
+    let corners = corners.map(|(_, vertex)| (vertex.cost, vertex.reward));
     // Of sinks nobody asks: any number will do.
-    let interval = |t: TaskId| {
-        hull.executed_in(t)
-            .map_or(cairn_kernel::NONE, |piece| interval_of_piece[piece])
-    };
+    let interval = |id: &Option<IntervalId>| id.map_or(cairn_kernel::NONE, |id| narrow(id.index()));
     Corners {
-        interval: dag.tasks().map(interval).collect(),
-        corners,
+        interval: intervals.iter().map(interval).collect(),
+        corners: std::iter::once((0, 0)).chain(corners).collect(),
     }
 }
 

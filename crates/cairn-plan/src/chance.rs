@@ -1,7 +1,6 @@
-//! Numbers that look like chance and are the same everywhere: SplitMix64 (Steele, Lea, Flood 2014). Knows not what for.
+//! Streams of numbers that look like chance and are the same everywhere: SplitMix64. Knows not what for.
 
-/// What the state grows by: 2⁶⁴ over the golden ratio, odd, so that all states are met.
-const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+use cairn_kernel::{GOLDEN, mix};
 
 /// The state, which is the seed at first.
 #[derive(Clone, Debug)]
@@ -10,15 +9,13 @@ pub(crate) struct Chance(pub(crate) u64);
 impl Chance {
     /// The numbers from this one on of those that follow the seed 0.
     pub(crate) fn from(number: u64) -> Chance {
-        Chance(number.wrapping_mul(STEP))
+        Chance(number.wrapping_mul(GOLDEN))
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(STEP);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        let number = mix(self.0);
+        self.0 = self.0.wrapping_add(GOLDEN);
+        number
     }
 
     pub(crate) fn below(&mut self, count: usize) -> usize {

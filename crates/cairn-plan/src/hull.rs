@@ -83,10 +83,10 @@ fn tuned_hull(
     }];
     let mut bound = vec![Gain::ZERO];
     let mut unsettled = Vec::new();
-    let parts = &chain.parts;
-    for (i, part) in parts.iter().enumerate() {
-        let mut at = part.place.base;
-        for link in &part.links {
+    let stretches = &chain.stretches;
+    for (i, stretch) in stretches.iter().enumerate() {
+        let mut at = stretch.place.base;
+        for link in &stretch.links {
             at += link.gain;
             vertices.push(Vertex {
                 cost: at.cost,
@@ -94,21 +94,21 @@ fn tuned_hull(
                 is_strict: false,
             });
         }
-        // Neighbouring parts of equal slope are one edge: no corner between. In an unsettled part only its range of
+        // Neighbouring stretches of equal slope are one edge: no corner between. In an unsettled stretch only its range of
         // slopes is known, so that this may miss a corner, never invent one.
-        let corner = parts.get(i + 1).is_none_or(|next| {
-            part.place.flattest.cmp_slope(next.place.steepest) == Ordering::Greater
+        let corner = stretches.get(i + 1).is_none_or(|next| {
+            stretch.place.flattest.cmp_slope(next.place.steepest) == Ordering::Greater
         });
         if let Some(last) = vertices.last_mut() {
             last.is_strict = corner;
         }
-        match &part.bound {
+        match &stretch.bound {
             Some(points) => {
-                bound.extend(points.iter().map(|&point| part.place.base + point));
+                bound.extend(points.iter().map(|&point| stretch.place.base + point));
                 // A stretch that was not settled is one link, hence one piece: the last one.
                 unsettled.push(narrow(vertices.len()) - 2);
             }
-            None => bound.push(part.place.base + part.place.total),
+            None => bound.push(stretch.place.base + stretch.place.total),
         }
     }
     Ok(Hull {

@@ -27,19 +27,18 @@ pub mod storage;
 #[cfg(test)]
 mod testing;
 mod ties;
-mod verdict;
 mod weighted;
 mod weights;
 
 pub use cairn_kernel::Work;
+pub use cairn_theory::Verdict;
 pub use certificate::{certificate, foresee};
 pub use decide::{ComponentId, Conflict, Corner, Crossing, IntervalId, Pair, Refusal};
 pub use error::{CertificateError, HullError};
 pub use hull::{Hull, Vertex, hull};
 pub use pace::nanoseconds_to_finish;
-pub use plan::{Evidence, Limits, Plan, SearchRecord, plan};
+pub use plan::{Evidence, Plan, PlanEffort, SearchRecord, plan};
 pub use ties::{Ties, break_ties};
-pub use verdict::Verdict;
 pub use weighted::{OverWork, weighted_order};
 pub use weights::{WeightError, Weights};
 

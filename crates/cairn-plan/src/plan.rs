@@ -2,7 +2,7 @@
 //! Knows no files and no clock.
 
 use crate::counts::{at, narrow, wide};
-use crate::decide::{self, Chain, IntervalId, Refusal};
+use crate::decide::{self, IntervalId, Refusal, StrictChain};
 use crate::hull::{Hull, hull};
 use crate::order::chain_order;
 use crate::{Verdict, Weights, budgets, policy};
@@ -55,6 +55,8 @@ pub struct Plan<'a> {
     pub search: Option<SearchRecord>,
     /// The hull, when it was needed and found completely.
     pub hull: Option<Hull>,
+    /// By task, where there is a hull: the interval between its strict vertices that the task is executed in; none for sinks.
+    pub(crate) intervals: Vec<Option<IntervalId>>,
     /// What the checker will prove of it, once [`foresee`](crate::foresee) was asked; nothing until then.
     pub checked: Foreseen,
 }
@@ -69,7 +71,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Why the theory of blocks alone does not decide, when it does not.
-    pub fn obstacle(&self) -> Option<&Obstacle> {
+    pub(crate) fn obstacle(&self) -> Option<&Obstacle> {
         self.theory.as_ref().err().map(|failure| &failure.obstacle)
     }
 
@@ -94,35 +96,35 @@ pub struct SearchRecord {
 
 /// How much work a plan may cost.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct PlanEffort {
     /// For blocks and priorities.
     pub theory: survey::Steps,
     /// For deciding along the hull.
     pub decide: decide::DecideSteps,
 }
 
-impl Default for Limits {
+impl Default for PlanEffort {
     /// Little for the theory of blocks: where it does not apply easily, the hull answers.
-    fn default() -> Limits {
-        Limits {
+    fn default() -> PlanEffort {
+        PlanEffort {
             theory: budgets::theory::usual(),
             decide: budgets::decide::USUAL,
         }
     }
 }
 
-impl Limits {
+impl PlanEffort {
     /// For verdicts and orders that the default does not reach: some ten seconds for a few thousand tasks.
-    pub fn thorough() -> Limits {
-        Limits {
+    pub fn thorough() -> PlanEffort {
+        PlanEffort {
             decide: budgets::decide::THOROUGH,
-            ..Limits::default()
+            ..PlanEffort::default()
         }
     }
 
     /// For an order and a bound at once: no search, no second look. The verdict is "open" more often.
-    pub fn quick() -> Limits {
-        Limits {
+    pub fn quick() -> PlanEffort {
+        PlanEffort {
             theory: budgets::theory::quick(),
             decide: budgets::decide::QUICK,
         }
@@ -144,16 +146,16 @@ impl Limits {
 ///
 /// ```
 /// use cairn_dag::Dag;
-/// use cairn_plan::{Limits, Verdict, plan};
+/// use cairn_plan::{PlanEffort, Verdict, plan};
 /// let diamond = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)]).unwrap();
-/// let plan = plan(&diamond, &Limits::default(), &|| false);
+/// let plan = plan(&diamond, &PlanEffort::default(), &|| false);
 /// assert_eq!(plan.verdict, Verdict::Optimal);
 /// assert_eq!(plan.profile, [1, 2, 1, 1, 0]);
 /// ```
 ///
 /// # Panics
 /// If the dag has more than 2³¹ tasks and arcs.
-pub fn plan<'a>(dag: &'a Dag, limits: &Limits, stop: &(dyn Fn() -> bool + Sync)) -> Plan<'a> {
+pub fn plan<'a>(dag: &'a Dag, limits: &PlanEffort, stop: &(dyn Fn() -> bool + Sync)) -> Plan<'a> {
     match linearize(dag, &limits.theory, &mut Work::until(stop)) {
         Ok(Linearization { order, proof }) => {
             let ranks = proof.ranks.len();
@@ -170,6 +172,7 @@ pub fn plan<'a>(dag: &'a Dag, limits: &Limits, stop: &(dyn Fn() -> bool + Sync))
                 theory: Ok(proof),
                 search: None,
                 hull: None,
+                intervals: Vec::new(),
                 checked: Foreseen::default(),
             }
         }
@@ -180,7 +183,7 @@ pub fn plan<'a>(dag: &'a Dag, limits: &Limits, stop: &(dyn Fn() -> bool + Sync))
 fn plan_by_hull<'a>(
     dag: &Dag,
     failure: Box<Failure<'a>>,
-    limits: &Limits,
+    limits: &PlanEffort,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Plan<'a> {
     // The skeleton has the same ideals and the same eligible tasks, and fewer arcs.
@@ -228,12 +231,13 @@ fn plan_by_hull<'a>(
         search,
         // One that was cut short proves less than a new one will, so certificates must not find it here.
         hull: hull.filter(Hull::is_complete),
+        intervals: chain.interval,
         checked: Foreseen::default(),
     }
 }
 
 /// The strict vertices of the hull as a chain of intervals; `longest` is another order to choose from.
-fn chain_of(dag: &Dag, hull: &Hull, longest: Vec<u32>) -> Chain {
+fn chain_of(dag: &Dag, hull: &Hull, longest: Vec<u32>) -> StrictChain {
     let mut interval_of_piece = Vec::with_capacity(hull.pieces());
     let mut interval = 0;
     for vertex in &hull.vertices()[1..] {
@@ -245,7 +249,7 @@ fn chain_of(dag: &Dag, hull: &Hull, longest: Vec<u32>) -> Chain {
     let count = interval_of_piece.last().map_or(0, |last| last.index() + 1);
     let of_task = |t| Some(interval_of_piece[hull.executed_in(t)?]);
     let nonsinks = dag.tasks().filter(|&t| !dag.is_sink(t)).count();
-    Chain {
+    StrictChain {
         interval: dag.tasks().map(of_task).collect(),
         // A stretch of an incomplete hull is no edge, and which ones are is not asked: chords are used everywhere or
         // nowhere.
@@ -256,8 +260,8 @@ fn chain_of(dag: &Dag, hull: &Hull, longest: Vec<u32>) -> Chain {
 }
 
 /// What a plan has that is out of time before it begins: one interval, and the bound of shared tasks.
-fn chain_at_once(dag: &Dag, longest: Vec<u32>) -> Chain {
-    Chain {
+fn chain_at_once(dag: &Dag, longest: Vec<u32>) -> StrictChain {
+    StrictChain {
         interval: decide::one_interval(dag),
         is_edge: vec![false],
         upper: decide::shared_tasks(dag),
@@ -291,7 +295,7 @@ mod tests {
 
         #[test]
         fn plans_agree_with_brute_force(dag in any_dag(14)) {
-            let plan = plan(&dag, &Limits::default(), &|| false);
+            let plan = plan(&dag, &PlanEffort::default(), &|| false);
             let best = best_profile(&dag);
             prop_assert_eq!(&plan.profile, &cairn_oracle::profile(&dag, &plan.order));
             for t in 0..best.len() {
@@ -309,7 +313,7 @@ mod tests {
         fn plans_that_are_out_of_time_hold(dag in any_dag(12), asked in 0u32..12) {
             let count = std::sync::atomic::AtomicU32::new(0);
             let stop = || count.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= asked;
-            let plan = plan(&dag, &Limits::default(), &stop);
+            let plan = plan(&dag, &PlanEffort::default(), &stop);
             let best = best_profile(&dag);
             prop_assert_eq!(&plan.profile, &cairn_oracle::profile(&dag, &plan.order));
             prop_assert!(plan.bound.iter().zip(&best).all(|(bound, best)| bound >= best));
@@ -324,7 +328,7 @@ mod tests {
         /// A shortcut arc changes neither the verdict nor the bound.
         #[test]
         fn shortcuts_change_nothing(dag in any_dag(14), pick in any::<u64>()) {
-            let before = plan(&dag, &Limits::default(), &|| false);
+            let before = plan(&dag, &PlanEffort::default(), &|| false);
             let pairs: Vec<(u32, u32)> = (dag.tasks())
                 .flat_map(|a| dag.descendants(&[a]).into_iter().map(move |b| (a.0, b.0)))
                 .filter(|(a, b)| a != b).collect();
@@ -332,7 +336,7 @@ mod tests {
                 let mut arcs: Vec<(u32, u32)> = dag.arcs().map(|(a, b)| (a.0, b.0)).collect();
                 arcs.push(pairs[pick as usize % pairs.len()]);
                 let longer = Dag::from_arcs(dag.len(), arcs).unwrap();
-                let after = plan(&longer, &Limits::default(), &|| false);
+                let after = plan(&longer, &PlanEffort::default(), &|| false);
                 prop_assert_eq!(before.verdict, after.verdict);
                 prop_assert_eq!(best_profile(&dag).len(), after.bound.len());
             }

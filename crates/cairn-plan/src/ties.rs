@@ -70,8 +70,9 @@ pub fn break_ties(
     if let Some(level) = &level {
         gains.turn_packets(&mut new, level);
     }
-    let walk =
-        |order: &[TaskId], starts| Walk::new(&gains, order, starts, level.as_deref()).rearrange();
+    let walk = |order: &[TaskId], starts| {
+        Rearrangement::new(&gains, order, starts, level.as_deref()).rearrange()
+    };
     // Each leaves the profile as it was, so that they may follow one another.
     // From coarse to fine: whole blocks find their places before packets in them do, and packets before tasks.
     new = walk(&new, cut_blocks(blocks, &new));
@@ -82,7 +83,7 @@ pub fn break_ties(
     if is_worse { order.to_vec() } else { new }
 }
 
-/// What each task makes eligible in an order. Stays true for every order that [`Walk`] makes of it.
+/// What each task makes eligible in an order. Stays true for every order that [`Rearrangement`] makes of it.
 struct Gains<'a> {
     dag: &'a Dag,
     weights: &'a Weights,
@@ -191,7 +192,7 @@ fn cut_blocks(blocks: &Decomposition, order: &[TaskId]) -> Vec<usize> {
 type Entry = Reverse<(i64, Reverse<usize>, usize)>;
 
 /// An order cut into stretches, rearranged from its beginning to its end.
-struct Walk<'a> {
+struct Rearrangement<'a> {
     gains: &'a Gains<'a>,
     order: &'a [TaskId],
     /// Where each stretch starts, and the end.
@@ -213,13 +214,13 @@ struct Walk<'a> {
     new: Vec<TaskId>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> Rearrangement<'a> {
     fn new(
         gains: &'a Gains<'a>,
         order: &'a [TaskId],
         mut starts: Vec<usize>,
         level: Option<&'a [f64]>,
-    ) -> Walk<'a> {
+    ) -> Rearrangement<'a> {
         let dag = gains.dag;
         let count = starts.len();
         starts.push(order.len());
@@ -229,7 +230,7 @@ impl<'a> Walk<'a> {
                 stretch[task.index()] = narrow(s);
             }
         }
-        Walk {
+        Rearrangement {
             gains,
             order,
             starts,
@@ -411,7 +412,7 @@ impl<'a> Walk<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Limits, plan, policy};
+    use crate::{PlanEffort, plan, policy};
     use cairn_oracle::{any_composite, any_dag};
     use proptest::prelude::*;
 
@@ -465,12 +466,12 @@ mod tests {
 
         #[test]
         fn the_profile_of_a_plan_stays(dag in any_dag(14), seed in any::<u64>()) {
-            check(&dag, &plan(&dag, &Limits::default(), &|| false).order, seed)?;
+            check(&dag, &plan(&dag, &PlanEffort::default(), &|| false).order, seed)?;
         }
 
         #[test]
         fn the_profile_of_composites_stays((dag, _) in any_composite(40), seed in any::<u64>()) {
-            check(&dag, &plan(&dag, &Limits::default(), &|| false).order, seed)?;
+            check(&dag, &plan(&dag, &PlanEffort::default(), &|| false).order, seed)?;
         }
     }
 

@@ -15,7 +15,7 @@ const LARGEST_SCALED: f64 = (1u64 << 40) as f64;
 /// ```
 /// use cairn_plan::Weights;
 /// let weights = Weights::new(3, Some(vec![5, 0, 2]), None)?;
-/// assert_eq!((weights.cost(0), weights.reward(0)), (5, 1));
+/// assert_eq!(weights.tasks(), 3);
 /// # Ok::<(), cairn_plan::WeightError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,13 +133,13 @@ impl Weights {
 
     /// What executing the task with this index costs.
     #[inline]
-    pub fn cost(&self, task: usize) -> u64 {
+    pub(crate) fn cost(&self, task: usize) -> u64 {
         self.cost.as_ref().map_or(1, |cost| cost[task])
     }
 
     /// What the eligibility of the task with this index is worth.
     #[inline]
-    pub fn reward(&self, task: usize) -> u64 {
+    pub(crate) fn reward(&self, task: usize) -> u64 {
         self.reward.as_ref().map_or(1, |reward| reward[task])
     }
 }

@@ -2,7 +2,7 @@
 
 use cairn_dag::{Dag, TaskId};
 use cairn_oracle::{Random, Shape, compose, eligible, random_dag};
-use cairn_plan::batch::{BatchState, Batcher, Quality, Steps};
+use cairn_plan::batch::{BatchEffort, BatchState, Batcher, Quality};
 use proptest::prelude::*;
 
 /// How many tasks become eligible when those of `chosen` are executed after those of `executed`. Sets are masks.
@@ -94,7 +94,7 @@ proptest! {
                 union.count_ones() as usize <= b
             };
             let most = (0u64..1 << n).filter(|&f| within(f)).map(|f| f.count_ones() as usize).max();
-            let batch = batcher.choose(b, &Steps::default());
+            let batch = batcher.choose(b, &BatchEffort::default());
             prop_assert_eq!(batch.quality, Quality::Exact);
             prop_assert_eq!(Some(batch.gain), most);
         }
@@ -137,7 +137,7 @@ fn theorem_5_1_composite_trees() {
         let state = BatchState::with_executed(&dag, &members(executed.into())).unwrap();
         let mut batcher = Batcher::new(state, dag.topological_order());
         for requests in 1..=may.len().min(5) {
-            let batch = batcher.choose(requests, &Steps::default());
+            let batch = batcher.choose(requests, &BatchEffort::default());
             let truth = best_gain(&dag, executed.into(), &may, requests);
             assert_eq!(
                 (batch.quality, batch.gain),
@@ -207,7 +207,7 @@ fn theorem_6_1_expansive_dags() {
             worst_own = worst_own.max(best as f64 / by_own as f64);
             let state = BatchState::with_executed(&dag, &members(executed)).unwrap();
             let mut batcher = Batcher::new(state, dag.topological_order());
-            let by_now = batcher.choose(requests, &Steps::fast()).gain - requests;
+            let by_now = batcher.choose(requests, &BatchEffort::fast()).gain - requests;
             assert!(2 * by_now >= best, "seed {seed}: {by_now} of {best}");
             worst_now = worst_now.max(best as f64 / by_now as f64);
         }

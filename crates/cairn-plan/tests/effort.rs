@@ -2,7 +2,7 @@
 //! steps or for a longer step, so that the count is the same on every machine.
 
 use cairn_dag::Family;
-use cairn_plan::{Limits, plan};
+use cairn_plan::{PlanEffort, plan};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Layered dags of about 2,000 tasks that once took up to eleven seconds to plan: levels, width, most parents.
@@ -18,7 +18,7 @@ struct Found {
     asked: u64,
 }
 
-fn planned([levels, width, most_parents]: [u32; 3], limits: Limits) -> Found {
+fn planned([levels, width, most_parents]: [u32; 3], limits: PlanEffort) -> Found {
     let family = Family::Layered {
         levels,
         width,
@@ -43,7 +43,7 @@ fn planned([levels, width, most_parents]: [u32; 3], limits: Limits) -> Found {
 #[test]
 fn a_default_plan_of_two_thousand_tasks_costs_no_more_than_two_seconds() {
     for shape in SLOW {
-        let found = planned(shape, Limits::default());
+        let found = planned(shape, PlanEffort::default());
         assert!(
             found.asked < TWO_SECONDS,
             "{shape:?}: {} questions",
@@ -58,8 +58,12 @@ fn a_default_plan_of_two_thousand_tasks_costs_no_more_than_two_seconds() {
 #[test]
 fn a_thorough_plan_works_more_and_is_better() {
     let shape = [20, 100, 3];
-    let [quick, default, thorough] = [Limits::quick(), Limits::default(), Limits::thorough()]
-        .map(|limits| planned(shape, limits));
+    let [quick, default, thorough] = [
+        PlanEffort::quick(),
+        PlanEffort::default(),
+        PlanEffort::thorough(),
+    ]
+    .map(|limits| planned(shape, limits));
     let asked = [quick.asked, default.asked, thorough.asked];
     assert!(
         asked[0] * 20 < asked[1] && asked[1] * 2 < asked[2],

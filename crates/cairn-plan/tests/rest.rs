@@ -4,7 +4,7 @@
 use cairn_dag::{Dag, Flow, FlowBuilder, TaskId};
 use cairn_oracle::{Random, any_dag, eligible};
 use cairn_plan::storage::{Assumed, Keeping, storage_of};
-use cairn_plan::{Limits, Verdict, certificate, plan};
+use cairn_plan::{PlanEffort, Verdict, certificate, plan};
 use cairn_theory::profile::profile;
 use cairn_verify::verify;
 use proptest::prelude::*;
@@ -168,7 +168,7 @@ proptest! {
         let flow = Flow::numbered(&dag);
         prop_assert_eq!(flow.open_parent(dag.tasks().filter(|t| is_executed[t.index()]), &is_executed), None);
         let rest = flow.rest(&is_executed).unwrap();
-        let found = plan(rest.dag(), &Limits::default(), &|| false);
+        let found = plan(rest.dag(), &PlanEffort::default(), &|| false);
         // The order, played on the whole dag from the executed tasks on.
         let mut ideal = start;
         let mut reached = vec![eligible(&dag, ideal).len() as u32];

@@ -6,18 +6,19 @@ use crate::work::{beside, limit};
 use cairn_dag::TaskId;
 use cairn_plan::batch::{BatchState, Batcher, Quality};
 use cairn_plan::policy::{self, Rule, Rules};
-use cairn_plan::{Evidence, Limits, Plan, Work};
+use cairn_plan::{Evidence, Plan, PlanEffort, Work};
 use cairn_sim::{Options, Plays, World, usual_worlds};
 use cairn_theory::profile::profile;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::time::Instant;
 
 /// How hard a plan may try.
-fn effort(name: &str) -> PyResult<Limits> {
+fn effort(name: &str) -> PyResult<PlanEffort> {
     match name {
-        "quick" => Ok(Limits::quick()),
-        "usual" => Ok(Limits::default()),
-        "thorough" => Ok(Limits::thorough()),
+        "quick" => Ok(PlanEffort::quick()),
+        "usual" => Ok(PlanEffort::default()),
+        "thorough" => Ok(PlanEffort::thorough()),
         other => Err(refused(format!(
             "there is no effort {other:?}; give quick, usual or thorough"
         ))),
@@ -81,7 +82,7 @@ fn chosen(
     let (work, mean) = match seconds {
         Some(seconds) if mean > 0.0 => {
             let known: Vec<Option<f64>> = seconds.iter().copied().map(Some).collect();
-            (cairn_sim::Work::known(&known).map_err(refused)?, mean)
+            (cairn_sim::Workload::known(&known).map_err(refused)?, mean)
         }
         _ => (World::study_work(), 1.0),
     };
@@ -207,9 +208,9 @@ pub(crate) fn batch(
 ) -> PyResult<Chosen> {
     let limits = effort(effort_name)?;
     let work = match effort_name {
-        "quick" => cairn_plan::batch::Steps::fast(),
-        "thorough" => cairn_plan::batch::Steps::thorough(),
-        _ => cairn_plan::batch::Steps::default(),
+        "quick" => cairn_plan::batch::BatchEffort::fast(),
+        "thorough" => cairn_plan::batch::BatchEffort::thorough(),
+        _ => cairn_plan::batch::BatchEffort::default(),
     };
     let time = limit(time_limit)?;
     let executed = tasks(&dag.dag, &executed)?;
@@ -221,9 +222,12 @@ pub(crate) fn batch(
                 "these tasks cannot be executed alone: {error}; name their parents too"
             ))
         })?;
-        let plan = cairn_plan::plan(&dag, &limits, stop);
+        // Half of the time at the most: the plan only breaks ties, and the batch must not be left without any.
+        let half = time.and_then(|time| Instant::now().checked_add(time / 2));
+        let stop_planning = || stop() || half.is_some_and(|half| Instant::now() >= half);
+        let plan = cairn_plan::plan(&dag, &limits, &stop_planning);
         let before = state.eligible().len();
-        let batch = Batcher::new(state, &plan.order).choose(requests, &work);
+        let batch = Batcher::new(state, &plan.order).choose_until(requests, &work, stop);
         let rest = before - batch.chosen.len();
         let quality = match batch.quality {
             Quality::Exact => "exact",

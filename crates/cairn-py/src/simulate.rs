@@ -76,7 +76,7 @@ pub(crate) fn simulate(
     let work = match seconds(&dag.dag, durations)? {
         Some(known) => {
             let known: Vec<Option<f64>> = known.into_iter().map(Some).collect();
-            cairn_sim::Work::known(&known).map_err(refused)?
+            cairn_sim::Workload::known(&known).map_err(refused)?
         }
         None => World::study_work(),
     };

@@ -54,6 +54,7 @@ fn enter(here: &OwnedFd, step: &str, path: &str) -> Result<OwnedFd> {
 
 impl Beneath {
     pub(crate) fn open(folder: &Path) -> Result<Beneath> {
+        // Held open: whatever takes its name while it is served, this stays the folder that it was.
         let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC;
         let folder = rustix::fs::open(folder, flags, Mode::empty())?;
         Ok(Beneath { folder })
@@ -89,6 +90,8 @@ impl Beneath {
         let mut steps = steps(path).ok_or_else(|| outside(path))?;
         let name = steps.pop().ok_or_else(|| outside(path))?;
         let mut here = self.folder.try_clone()?;
+        // Step by step, each from a folder that is held open: nobody can put a link in the way between a
+        // look and what is done.
         for step in steps {
             // Nobody looks first whether it is there: somebody may make it meanwhile.
             match rustix::fs::mkdirat(&here, step, Mode::from_raw_mode(0o777)) {
@@ -107,6 +110,7 @@ impl Beneath {
         let mut here = self.folder.try_clone()?;
         for step in steps {
             here = match enter(&here, step, path) {
+                // What is missing would be made, and nothing is in the way there.
                 Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
                 next => next?,
             };
@@ -124,6 +128,7 @@ impl Beneath {
 
     /// A folder and all above it, made where they are missing, through no link.
     pub(crate) fn make_folder(&self, path: &str) -> Result<()> {
+        // The last step is never made: it stands for a file in the folder.
         self.parent(&format!("{path}/x")).map(drop)
     }
 
@@ -132,7 +137,10 @@ impl Beneath {
         let (parent, name) = self.parent(path)?;
         let mut bytes = [0; 8];
         getrandom::fill(&mut bytes).map_err(|e| Error::other(e.to_string()))?;
+        // A name that nobody knows beforehand, and a flag that takes none that is there: whoever may
+        // write to the folder cannot have us write into a file of theirs.
         let temporary = format!(".cairn-{:016x}", u64::from_le_bytes(bytes));
+        // As far as the umask lets: it is to be as if the task had been run here.
         let mode = Mode::from_raw_mode(if is_executable { 0o777 } else { 0o666 });
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -150,6 +158,8 @@ impl Beneath {
 impl Beneath {
     /// Moves a file from elsewhere on the same disk beside the place of `path`, to be placed.
     pub(crate) fn adopt(&self, from: &Path, path: &str, is_executable: bool) -> Result<Pending> {
+        // Made first, for the mode that a new file gets here, and so that whatever goes wrong below is
+        // removed; then the other one takes its name.
         let (mut file, pending) = self.create(path, is_executable)?;
         let mode = file.metadata()?.permissions();
         rustix::fs::renameat(rustix::fs::CWD, from, &pending.parent, &pending.temporary)?;

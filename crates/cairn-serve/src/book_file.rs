@@ -3,6 +3,7 @@
 
 use cairn_engine::Memory;
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -58,6 +59,8 @@ impl BookFile {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let learnt = learnt.seen(now.map_or(0, |since| since.as_secs()));
         // Other runs may have the same book: one reads and writes at a time.
+        // Where that cannot be, as on some disks of networks, it is written all the same: at worst what
+        // another run learnt in this moment is lost.
         let lock = File::create(self.0.with_extension("lock"));
         let _held = lock.and_then(|file| file.lock().map(|()| file));
         // A book of a later version, put there meanwhile, is not written over.
@@ -72,8 +75,12 @@ impl BookFile {
 
 /// Whole or not at all.
 fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    // By process: two that could not lock must not write into one file.
     let beside = path.with_extension(format!("{}.new", std::process::id()));
-    std::fs::write(&beside, text)?;
+    let mut file = File::create(&beside)?;
+    file.write_all(text.as_bytes())?;
+    // Before it takes its name: an empty book after a power cut would be no book, and refused by the next start.
+    file.sync_all()?;
     std::fs::rename(&beside, path)
 }
 

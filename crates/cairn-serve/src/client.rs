@@ -23,9 +23,37 @@ use ureq::unversioned::transport::{
 use ureq::{Agent, Body, SendBody};
 
 /// How long a request may take, beside what it waits for.
+// A server answers behind a commit, which takes tenths of a second on a bad disk. Far less, and requests are repeated that were
+// heard; far more, and a connection that is dead without a word is waited for that long.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long nobody may take a connection.
+// Far machines answer within a second; one that is switched off never says no.
+const CONNECT: Duration = Duration::from_secs(10);
+/// A connection that was not used for so long is not used again.
+// Less than a server waits for a head (10 s): else it would end a connection just when that is used again.
+const IDLE: Duration = Duration::from_secs(8);
+/// How long a heartbeat may take.
+// Less than the silence after which a worker is lost (15 s, unless the server is told otherwise): one that is later helps nobody, and
+// keeps the next one from being tried.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+/// How long a goodbye may take.
+// A courtesy: who cannot be told finds out by silence, and people wait for the worker to end.
+const GOODBYE: Duration = Duration::from_secs(5);
+/// How long the list of a task's inputs may take.
+// The server takes the digests of all of them first: an hour is some terabytes on a good disk.
+const DIGESTS: Duration = Duration::from_secs(3600);
+/// How long a file, or a whole journal, may be on its way.
+// A day is no limit for anybody who waits; but a thread that waits for a dead connection must end some day.
+const ON_ITS_WAY: Duration = Duration::from_secs(24 * 3600);
+/// A request waits no longer than this for a task, whatever it asks for: servers refuse longer waits.
+const LONGEST_WAIT: f64 = 60.0;
 /// Answers are no longer than this.
+// They are held in memory, and whoever has the address of a server may be lied to. The longest honest ones are status and leases of
+// large runs, some megabytes.
 const LONGEST_ANSWER: u64 = 256 << 20;
+/// Of a refusal no more than this is read.
+// It has two sentences; what is longer is the page of some proxy, and is not shown.
+const LONGEST_REFUSAL: u64 = 1 << 16;
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,6 +89,7 @@ impl CallError {
     pub(crate) fn is_passing(&self) -> bool {
         match self {
             CallError::Away(_) => true,
+            // Too slow, in the way of another, too much at once, or something between the two broke.
             CallError::Refused { status, .. } => matches!(status, 408 | 409 | 429 | 500..),
             _ => false,
         }
@@ -145,9 +174,8 @@ impl Caller {
             .max_redirects(0)
             .proxy(None)
             .user_agent("cairn")
-            .timeout_connect(Some(Duration::from_secs(10)))
-            // Less than a server waits for a head: else it would end a connection just when that is used again.
-            .max_idle_age(Duration::from_secs(8))
+            .timeout_connect(Some(CONNECT))
+            .max_idle_age(IDLE)
             .build();
         let tls = TlsConnector {
             config: trust.config()?,
@@ -173,6 +201,7 @@ impl Caller {
         range: Option<u64>,
         patience: Duration,
     ) -> Result<Response<Body>, CallError> {
+        // `base` has scheme, host and port alone, so that no path leads to another host.
         let url = format!("{}{path}", self.base);
         let bearer = format!("Bearer {}", self.token.reveal());
         let mut request = ureq::http::Request::builder()
@@ -214,7 +243,7 @@ impl Caller {
         let text = response
             .body_mut()
             .with_config()
-            .limit(1 << 16)
+            .limit(LONGEST_REFUSAL)
             .read_to_string();
         let problem = text
             .ok()
@@ -240,6 +269,7 @@ impl Caller {
             .read_to_vec();
         let body = body.map_err(|e| self.trouble(&e))?;
         serde_json::from_slice(&body)
+            // Half an answer, or somebody else's at the same port for a while: later it may be the server's own.
             .map_err(|e| CallError::Away(format!("{}: a strange answer: {e}", self.base)))
     }
 
@@ -271,7 +301,8 @@ impl Caller {
     /// # Errors
     /// If there is no answer, or the answer is no.
     pub fn exchange(&self, worker: u32, exchange: &Exchange) -> Result<Exchanged, CallError> {
-        let patience = PATIENCE + Duration::from_secs_f64(exchange.wait_seconds.clamp(0.0, 60.0));
+        let patience =
+            PATIENCE + Duration::from_secs_f64(exchange.wait_seconds.clamp(0.0, LONGEST_WAIT));
         self.post(
             &format!("/api/v1/workers/{worker}/exchange"),
             exchange,
@@ -285,7 +316,7 @@ impl Caller {
     /// If there is no answer, or the answer is no.
     pub fn heartbeat(&self, worker: u32, heartbeat: &Heartbeat) -> Result<Heard, CallError> {
         let path = format!("/api/v1/workers/{worker}/heartbeat");
-        self.post(&path, heartbeat, Duration::from_secs(10))
+        self.post(&path, heartbeat, HEARTBEAT)
     }
 
     /// Says goodbye.
@@ -294,8 +325,7 @@ impl Caller {
     /// If there is no answer, or the answer is no.
     pub fn leave(&self, worker: u32) -> Result<(), CallError> {
         let path = format!("/api/v1/workers/{worker}");
-        let patience = Duration::from_secs(5);
-        self.call(Method::DELETE, &path, SendBody::none(), None, patience)
+        self.call(Method::DELETE, &path, SendBody::none(), None, GOODBYE)
             .map(drop)
     }
 
@@ -305,9 +335,7 @@ impl Caller {
     /// If there is no answer, or the answer is no.
     pub fn inputs(&self, id: u64) -> Result<Vec<Needed>, CallError> {
         let path = format!("/api/v1/inputs/{id}");
-        // The server takes the digests of all of them first.
-        let patience = Duration::from_secs(3600);
-        self.read(self.call(Method::GET, &path, SendBody::none(), None, patience)?)
+        self.read(self.call(Method::GET, &path, SendBody::none(), None, DIGESTS)?)
     }
 
     /// How much of a file was uploaded.
@@ -333,13 +361,7 @@ impl Caller {
         let path = format!("/api/v1/files/{digest}?offset={offset}&bytes={bytes}{result}");
         let mut rest = rest;
         let body = SendBody::from_reader(&mut rest);
-        self.read(self.call(
-            Method::PUT,
-            &path,
-            body,
-            None,
-            Duration::from_secs(24 * 3600),
-        )?)
+        self.read(self.call(Method::PUT, &path, body, None, ON_ITS_WAY)?)
     }
 
     /// Downloads what comes after the first `offset` bytes.
@@ -353,9 +375,8 @@ impl Caller {
         into: &mut dyn Write,
     ) -> Result<(), CallError> {
         let path = format!("/api/v1/files/{digest}");
-        let patience = Duration::from_secs(24 * 3600);
         let range = (offset > 0).then_some(offset);
-        let response = self.call(Method::GET, &path, SendBody::none(), range, patience)?;
+        let response = self.call(Method::GET, &path, SendBody::none(), range, ON_ITS_WAY)?;
         copy(response, into).map_err(|e| CallError::Away(format!("{}: {e}", self.base)))
     }
 
@@ -425,13 +446,12 @@ impl Caller {
     /// # Errors
     /// If there is no answer, or it breaks off, or nobody takes it.
     pub fn export(&self, into: &mut dyn Write) -> Result<std::io::Result<()>, CallError> {
-        let patience = Duration::from_secs(24 * 3600);
         let response = self.call(
             Method::GET,
             "/api/v1/export",
             SendBody::none(),
             None,
-            patience,
+            ON_ITS_WAY,
         )?;
         Ok(copy(response, into))
     }
@@ -480,6 +500,7 @@ impl<In: Transport> Connector<In> for TlsConnector {
         };
         let mut conn = ClientConnection::new(self.config.clone(), name).map_err(refused)?;
         let mut sock = TransportAdapter::new(transport.boxed(), details.current_time.clone());
+        // The whole handshake now: a certificate that is not believed is told before a byte of the request, and its token, is sent.
         sock.set_timeout(details.timeout);
         conn.complete_io(&mut sock)?;
         let size = (

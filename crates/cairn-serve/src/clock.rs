@@ -12,6 +12,8 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub(crate) fn new() -> Clock {
+        // The time of day is asked once: people read the journal. All that follows is counted from it, so that nobody who sets the
+        // clock makes workers silent or limits pass. While the machine sleeps it stands still, as its tasks do.
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let micros = since.map_or(0, |since| since.as_micros() as u64);
         Clock {

@@ -21,6 +21,7 @@ impl Digest {
     /// A text, told apart from what follows.
     pub(crate) fn text(&mut self, text: &str) {
         self.bytes(text.as_bytes());
+        // No text has this byte: where one ends and the next begins cannot be mistaken.
         self.bytes(&[0xff]);
     }
 

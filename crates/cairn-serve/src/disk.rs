@@ -24,10 +24,13 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 /// How often the free space is looked at.
-// Nobody tells when others write.
+// Nobody tells when others write: twice a second a disk that fills with some hundred megabytes a second is seen before it is full,
+// mostly. A look measures the outputs of all that runs, so that it is not for free.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// So much stays free for what nobody declares: the store, logs.
+// A judgement, and promised in the docs: a store of a large run grows by some megabytes between two looks. Much more would make
+// small disks useless; with nothing, the store itself would be the first that cannot be written.
 const SPARE: u64 = 8 << 20;
 
 /// How long an order may be looked for when the one in force is not safe any more; and how many times as long as it took nobody
@@ -208,6 +211,7 @@ impl Disk {
         known: &Taken,
         may_delete: bool,
     ) -> io::Result<Vec<Swept>> {
+        // Before anything is taken for free: after a crash the counts of this process are all that there is.
         self.recount(engine);
         let mut watched = None;
         if let Some(mut cap) = cap {
@@ -241,6 +245,7 @@ impl Disk {
             if let Some(keeper) = engine.keeper_mut() {
                 keeper.set_cap(most);
             }
+            // Twice does no harm: what lies there of a task replaces what was said of it before.
             waits.dedup();
             waits.iter().for_each(|&t| self.left_behind(engine, t));
             self.note(engine);
@@ -269,6 +274,7 @@ impl Disk {
             let Some(path) = self.place(file) else {
                 continue;
             };
+            // What failed attempts left beside it takes room until a person removes it.
             let path = path.to_owned();
             let aside = if is_capped { aside(&path) } else { 0 };
             there += aside;
@@ -283,6 +289,8 @@ impl Disk {
                 if !is_gone {
                     there += bytes;
                 }
+                // Each byte counts once: as measured where the keeper counts the file, as held where it is free for the keeper and
+                // lies there all the same, and as what its task will write over where that is still to come.
                 match producer {
                     _ if is_gone => (),
                     _ if is_free => held += bytes,
@@ -313,6 +321,7 @@ impl Disk {
     /// An attempt at a task is over and the task is not executed: what lies there of its outputs counts until somebody begins
     /// with it again and writes over it.
     pub(crate) fn left_behind<P: Position>(&self, engine: &mut Engine<P>, task: TaskId) {
+        // Without a cap nobody counts: no file is looked at.
         if self.cap.is_none() {
             return;
         }
@@ -375,6 +384,7 @@ impl Disk {
 
     /// All that happened is in the group of this number, or in one before.
     pub(crate) fn handed_over(&mut self, group: u64) {
+        // Only now is it known which commit they wait for: their ends were not handed over when they became free.
         let fresh = self.fresh.drain(..);
         self.due
             .extend(fresh.map(|(file, bytes)| (group, file, bytes)));
@@ -398,7 +408,7 @@ impl Disk {
                 break;
             }
             self.due.pop_front();
-            // Somebody may want it again since.
+            // Somebody may want it again since: then the keeper counts it as in use, and what was held for it goes.
             let producer = self.storage.producer(file);
             let is_made = producer.is_none_or(|t| is_executed(engine, t));
             let Some(path) = self.place(file).filter(|_| is_made && self.is_free(file)) else {
@@ -420,6 +430,7 @@ impl Disk {
     /// Looks at the free space now and then: where others leave less than the cap allows, that is the cap. Attempts that were
     /// lost may still write so much.
     pub(crate) fn watch<P: Position>(&mut self, engine: &mut Engine<P>, lost: u64) {
+        // Measured only when it is due: the loop comes here with every end of a task.
         let unwritten = match &self.cap {
             Some(cap) if cap.looked.is_none_or(|at| at.elapsed() >= LOOK) => {
                 self.unwritten(engine).saturating_add(lost)
@@ -434,6 +445,7 @@ impl Disk {
         cap.free = free_bytes(&cap.folder).unwrap_or(u64::MAX);
         let there = keeper.there();
         let most = room(cap.most, there, unwritten, cap.free);
+        // A new cap has all waiting tasks looked at again.
         if most != keeper.cap() {
             keeper.set_cap(most);
         }
@@ -451,7 +463,7 @@ impl Disk {
         if !self.planned.is_none_or(may_plan) || keeper.waiting().is_empty() {
             return;
         }
-        // If there is none, what comes first and fits still goes.
+        // If there is none, what comes first and fits still goes. The keeper has the new order or the old one, never half of one.
         let _ = planner(keeper, REPLAN);
         self.planned = Some((now + now.elapsed() * (1 + REST), keeper.version()));
     }
@@ -531,7 +543,7 @@ pub fn bytes_at(path: &Path) -> Option<u64> {
     let mut todo = vec![path.to_owned()];
     while let Some(folder) = todo.pop() {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            // Of a link itself: what it leads to lies elsewhere.
+            // Of a link itself: what it leads to lies elsewhere. What goes while we look counts as nothing.
             match entry.metadata() {
                 Ok(data) if data.is_dir() => todo.push(entry.path()),
                 Ok(data) => bytes = bytes.saturating_add(data.len()),
@@ -545,6 +557,7 @@ pub fn bytes_at(path: &Path) -> Option<u64> {
 /// Bytes of what failed attempts left beside a file.
 fn aside(path: &Path) -> u64 {
     let mut all = 0u64;
+    // Numbers are given without gaps, so that the first that is missing is the end, unless a person removed one in between.
     for number in 0.. {
         let bytes =
             std::fs::symlink_metadata(crate::run::aside_name(path, number)).map(|d| d.len());

@@ -2,7 +2,8 @@
 
 use crate::store::{Store, StoreError};
 use cairn_dag::TaskId;
-use serde::{Deserialize, Serialize};
+use cairn_theory::Verdict;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use utoipa::ToSchema;
 
 /// The key under which a store has what is to be told of its order.
@@ -42,8 +43,14 @@ pub struct About {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub area_ratio: Option<f64>,
     /// The verdict on the order: optimal, suboptimal, none-exists or open.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<String>,
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "verdict_out",
+        deserialize_with = "verdict_in"
+    )]
+    #[schema(value_type = Option<String>)]
+    pub verdict: Option<Verdict>,
 }
 
 impl About {
@@ -74,12 +81,13 @@ impl About {
         if !self.why.is_empty() {
             words += &format!(": {}", self.why);
         }
-        if let (Some(ratio), Some(verdict)) = (self.area_ratio, &self.verdict) {
+        if let (Some(ratio), Some(verdict)) = (self.area_ratio, self.verdict) {
             // All of it only where it is all of it.
             let percent = match (ratio * 1000.0).round() {
                 1000.0 if ratio < 1.0 => 99.9,
                 tenths => tenths / 10.0,
             };
+            let verdict = verdict.name();
             words += &format!("; {percent} % of the certified bound on eligible tasks, {verdict}");
         }
         words
@@ -93,9 +101,25 @@ impl About {
 
     /// What the store has; `None` in states of earlier versions.
     pub(crate) fn stored(store: &Store) -> Result<Option<About>, StoreError> {
+        // What cannot be read is of a later version: the order itself is whole without it.
         let text = store.meta(ABOUT)?;
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
     }
+}
+
+/// A verdict as its word.
+// By reference to the option, as serde asks for it.
+pub(crate) fn verdict_out<S: Serializer>(
+    verdict: &Option<Verdict>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    verdict.map(Verdict::name).serialize(to)
+}
+
+/// A verdict from its word; none for a word that nobody knows.
+fn verdict_in<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Verdict>, D::Error> {
+    let name = Option::<String>::deserialize(from)?;
+    Ok(name.and_then(|name| Verdict::named(&name)))
 }
 
 #[cfg(test)]
@@ -114,15 +138,18 @@ mod tests {
             area: Some(9999),
             area_bound: Some(10_000),
             area_ratio: Some(0.9999),
-            verdict: Some("none-exists".to_owned()),
+            verdict: Some(Verdict::NoneExists),
         };
         let words =
             "auto (path+): fast; 99.9 % of the certified bound on eligible tasks, none-exists";
         assert_eq!(about.words(), words);
-        assert_eq!(
-            serde_json::from_str::<About>(&about.row().1).unwrap(),
-            about
-        );
+        let row = about.row().1;
+        assert!(row.ends_with(r#""verdict":"none-exists"}"#), "{row}");
+        assert_eq!(serde_json::from_str::<About>(&row).unwrap(), about);
+        // A word of a later version is no reason to forget the rest.
+        let later = row.replace("none-exists", "near");
+        about.verdict = None;
+        assert_eq!(serde_json::from_str::<About>(&later).unwrap(), about);
         assert_eq!(About::quick("fifo", true).words(), "fifo");
     }
 }

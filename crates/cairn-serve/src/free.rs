@@ -13,6 +13,7 @@ pub fn free_bytes(folder: &Path) -> io::Result<u64> {
     for place in whole.ancestors() {
         match rustix::fs::statvfs(place) {
             Ok(disk) => return Ok(disk.f_bavail.saturating_mul(disk.f_frsize)),
+            // The first says most: those above are asked only because it is not there.
             Err(error) => refused.get_or_insert(error),
         };
     }

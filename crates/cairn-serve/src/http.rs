@@ -7,6 +7,7 @@
 mod begin;
 mod desk;
 mod door;
+mod facts;
 mod fault;
 mod files;
 mod impatient;
@@ -27,6 +28,7 @@ mod why;
 
 pub use begin::{BeginError, Begun, Setup, Watch, begin, begin_family};
 pub use desk::{DiskNews, DiskSetup, End, Left, Observed};
+pub use facts::{copies, kinds, weights};
 pub use files::Allowed;
 pub(crate) use files::digest_of;
 pub use tasks::{Job, Tasks};
@@ -56,7 +58,7 @@ use axum::response::Response;
 use axum::routing::{delete, get, post, put};
 use cairn_engine::Position;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -64,9 +66,26 @@ use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 
 /// Threads that wait for disks, and how many of them at once may do so for long.
-// Files go up and down for minutes: whoever asks for little must still find a thread.
+// Files go up and down for minutes: whoever asks for little must still find a thread, so most of them are not for long work. Far
+// fewer, and logs queue behind digests of large files; far more only stand in each other's way at one disk.
 const THREADS: usize = 64;
 const LONG: usize = 16;
+/// Threads that speak HTTP are no more than these, however many processors there are.
+// They read JSON and make TLS, while one thread, the desk, decides: it is what more of them would wait for, and workers on the same
+// machine want the processors. A judgement.
+const SPEAKERS: usize = 4;
+/// Workers that are here when all is done have so long to hear it, or the silence, if that is shorter.
+// Who does not hear it goes on asking a server that is gone. Far longer, and a worker that hangs keeps the command from ending.
+const GRACE: Duration = Duration::from_secs(5);
+/// Answers on their way out have so long when the server ends, and threads at work on a disk so long beyond that.
+// Both bound how long Ctrl-C takes. What is cut off was committed before it was answered: who asks again hears it.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
+const LAST_WORK: Duration = Duration::from_millis(500);
+/// Of a request without a good token so much is listened to, for so long.
+// A client that still writes when the connection closes is reset and loses the answer that says why. So much holds nearly any
+// request but uploads; a stranger gets no more than a second of us for it.
+const STRANGERS_BYTES: usize = 64 << 10;
+const STRANGERS_TIME: Duration = Duration::from_secs(1);
 
 /// How a server is set up.
 #[derive(Clone)]
@@ -109,10 +128,16 @@ impl Settings {
             state,
             flow,
             stays: false,
+            // Four times the 2,000 long polls that were measured (docs/serving.md), each of which takes a connection.
             connections: 8192,
+            // A judgement: whoever has larger outputs may allow them. Without a limit one lie about a size could ask for
+            // the whole disk.
             largest_file: 64 << 30,
             allowed: Allowed::default(),
+            // A judgement: seconds are long for a head over any line, and a connection that never asks holds its
+            // place no longer.
             patience: Duration::from_secs(10),
+            // As long as the other way round: `pieces.rs` waits so long for a body.
             stall: Duration::from_secs(30),
             sight: None,
             book: None,
@@ -226,26 +251,11 @@ pub fn serve<P: Position + Send>(
     settings: Settings,
     listening: impl FnOnce(&Handle),
 ) -> Result<End, ServeError> {
-    let address = settings.listen;
-    if !address.ip().is_loopback() && settings.certificate.is_none() {
-        return Err(ServeError::Clear(address));
-    }
-    let listen = |error| ServeError::Listen { address, error };
-    let listener = std::net::TcpListener::bind(address).map_err(listen)?;
-    listener.set_nonblocking(true).map_err(listen)?;
-    let bound = listener.local_addr().map_err(listen)?;
+    let (listener, bound) = bound(&settings)?;
     let state = settings.state.clone();
-    let unusable = |folder: PathBuf| |error| ServeError::Folder { folder, error };
-    let files = Files::open(&state.join("files"), &settings.flow, settings.allowed)
-        .map_err(unusable(settings.flow.clone()))?;
-    let files = Arc::new(files);
-    let logs = Logs::open(&state.join("logs")).map_err(unusable(state.clone()))?;
-    // What volunteers printed before a restart takes its room all the same.
-    for (task, token, client) in begun.engine.trust().unsettled() {
-        files.found_print(client.0, (task, token), logs.bytes(task, token));
-    }
+    let (files, logs) = kept(&begun, &settings)?;
     let silence = Duration::from_micros(begun.engine.rules().silence.0);
-    let grace = Duration::from_secs(5).min(silence);
+    let grace = GRACE.min(silence);
     let (sender, inbox) = mpsc::channel();
     let watch = watch::start(watch::Setup {
         sight: settings.sight,
@@ -256,7 +266,7 @@ pub fn serve<P: Position + Send>(
     });
     let watch = watch.map_err(ServeError::Threads)?;
     // Without a sign in the folder no worker takes a folder for it: all is carried.
-    let sign = (address.ip().is_loopback())
+    let sign = (settings.listen.ip().is_loopback())
         .then(|| Sign::put(&settings.flow, &begun.run).ok())
         .flatten();
     let folder = || Some(settings.flow.canonicalize().ok()?.to_str()?.to_owned());
@@ -278,13 +288,7 @@ pub fn serve<P: Position + Send>(
         run: begun.run.clone(),
         watch: watch.clone(),
     });
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(std::thread::available_parallelism().map_or(1, |n| n.get().min(4)))
-        .max_blocking_threads(THREADS)
-        .thread_name("cairn-http")
-        .enable_all()
-        .build()
-        .map_err(ServeError::Threads)?;
+    let runtime = runtime().map_err(ServeError::Threads)?;
     let manner = Manner {
         stays: settings.stays,
         grace,
@@ -299,27 +303,23 @@ pub fn serve<P: Position + Send>(
         desk: sender,
         url: format!("{scheme}://{bound}"),
     };
-    let acceptor = settings
-        .certificate
-        .map(|own| TlsAcceptor::from(own.config()));
+    let acceptor = settings.certificate.as_ref().map(Certificate::config);
     let connections = door::connections(settings.connections);
     let limit = Arc::new(Semaphore::new(connections));
     let door = Door {
         router: router(shared),
-        acceptor,
+        acceptor: acceptor.map(TlsAcceptor::from),
         patience: settings.patience,
         stall: settings.stall,
     };
     let (stop, stopped) = tokio::sync::watch::channel(());
     let accepting = {
         let _inside = runtime.enter();
-        let listener = TcpListener::from_std(listener).map_err(listen)?;
-        runtime.spawn(door::accept(
-            listener,
-            limit.clone(),
-            Arc::new(door),
-            stopped,
-        ))
+        let address = bound;
+        let failed = |error| ServeError::Listen { address, error };
+        let listener = TcpListener::from_std(listener).map_err(failed)?;
+        let door = Arc::new(door);
+        runtime.spawn(door::accept(listener, limit.clone(), door, stopped))
     };
     listening(&handle);
     let end = desk.run(&inbox);
@@ -329,19 +329,62 @@ pub fn serve<P: Position + Send>(
     drop(stop);
     // Whoever asks from here on is told that the server ends.
     drop(inbox);
-    let all = u32::try_from(connections).unwrap_or(u32::MAX);
-    runtime.block_on(async {
-        let gone = async {
-            let _ = accepting.await;
-            // All places are free when all connections have ended.
-            let _ = limit.acquire_many(all).await;
-        };
-        // Who does not take its answer by then asks another server.
-        let _ = tokio::time::timeout(Duration::from_secs(1), gone).await;
-    });
-    runtime.shutdown_timeout(Duration::from_millis(500));
+    let gone = async {
+        let _ = accepting.await;
+        // All places are free when all connections have ended.
+        let all = u32::try_from(connections).unwrap_or(u32::MAX);
+        let _ = limit.acquire_many(all).await;
+    };
+    // Who does not take its answer by then asks another server.
+    let _ = runtime.block_on(async { tokio::time::timeout(LAST_ANSWERS, gone).await });
+    runtime.shutdown_timeout(LAST_WORK);
     drop(sign);
     Ok(end?)
+}
+
+/// A socket that listens, and where.
+fn bound(settings: &Settings) -> Result<(std::net::TcpListener, SocketAddr), ServeError> {
+    let address = settings.listen;
+    if !address.ip().is_loopback() && settings.certificate.is_none() {
+        return Err(ServeError::Clear(address));
+    }
+    let open = || {
+        let listener = std::net::TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let bound = listener.local_addr()?;
+        Ok((listener, bound))
+    };
+    open().map_err(|error| ServeError::Listen { address, error })
+}
+
+/// The files and logs of the run, beneath its state.
+fn kept<P: Position>(
+    begun: &Begun<'_, P>,
+    settings: &Settings,
+) -> Result<(Arc<Files>, Logs), ServeError> {
+    let (state, flow) = (&settings.state, &settings.flow);
+    let unusable = |folder: &Path| {
+        let folder = folder.to_owned();
+        |error| ServeError::Folder { folder, error }
+    };
+    let files = Files::open(&state.join("files"), flow, settings.allowed);
+    let files = files.map_err(unusable(flow))?;
+    let logs = Logs::open(&state.join("logs")).map_err(unusable(state))?;
+    // What volunteers printed before a restart takes its room all the same.
+    for (task, token, client) in begun.engine.trust().unsettled() {
+        files.found_print(client.0, (task, token), logs.bytes(task, token));
+    }
+    Ok((Arc::new(files), logs))
+}
+
+/// The threads that speak with workers, and those that wait for disks.
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(std::thread::available_parallelism().map_or(1, |n| n.get().min(SPEAKERS)))
+        .max_blocking_threads(THREADS)
+        .thread_name("cairn-http")
+        .enable_all()
+        .build()
 }
 
 /// Every route, behind the token that it needs. Only the page and its files need none.
@@ -414,8 +457,8 @@ async fn guard(
         Ok(who) => who,
         Err(why) => {
             // Who is still speaking would not hear the answer: a little is listened to, and not kept.
-            let rest = pieces::whole(request.into_body(), 64 << 10);
-            let _ = tokio::time::timeout(Duration::from_secs(1), rest).await;
+            let rest = pieces::whole(request.into_body(), STRANGERS_BYTES);
+            let _ = tokio::time::timeout(STRANGERS_TIME, rest).await;
             return Err(denied(why, scope));
         }
     };

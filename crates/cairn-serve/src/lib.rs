@@ -1,6 +1,6 @@
 //! Runs dags: the store of a run, processes on this machine, the server and its workers. Decides nothing about tasks:
-//! who gets which is the engine's ([`cairn_engine`]). Knows no priorities, and of the theory only where a task stands and what
-//! files take.
+//! who gets which is the engine's ([`cairn_engine`]). Knows no priorities, and of the theory only where a task stands, what
+//! files take, and the words for verdicts.
 
 mod assets;
 mod beneath;

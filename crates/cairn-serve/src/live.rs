@@ -2,6 +2,7 @@
 //! store, and knows no page.
 
 mod account;
+mod attempts;
 mod course;
 mod subject;
 mod telling;
@@ -14,83 +15,27 @@ pub use told::{
 };
 
 use self::account::{Account, Totals};
+use self::attempts::{Ended, How, Open};
 use self::course::Course;
 use cairn_engine::{
-    Cause, Entry, Event, Gone, Illegal, Moment, Needs, Position, Release, Roll, Rules, Snapshot,
-    Task, Token, WorkerId,
+    Entry, Event, Gone, Illegal, Moment, Needs, Position, Release, Roll, Rules, Snapshot, Task,
+    Token, WorkerId,
 };
+use cairn_theory::Verdict;
 use cairn_theory::game::Standing;
 use std::collections::{BTreeMap, HashSet};
 
 /// So many of the slowest tasks are remembered.
+// A list at one look of the page. A judgement.
 const SLOWEST: usize = 12;
-/// Of the attempts at the tasks of a family, at least so many.
-const REMEMBERED: usize = 50_000;
 
 /// What the order in force is worth, and what no order exceeds.
 #[derive(Clone, Debug)]
 pub struct Bound {
     /// Eligible tasks after so many executed ones, from 0 on: no order has more.
     pub eligible: Vec<u32>,
-    /// `optimal`, `none-exists` or `open`.
-    pub verdict: &'static str,
-}
-
-/// An attempt that ended.
-#[derive(Clone, Copy, Debug)]
-struct Ended {
-    task: u64,
-    worker: WorkerId,
-    token: Token,
-    begin: Moment,
-    end: Moment,
-    how: How,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum How {
-    Executed,
-    Failed {
-        exit: i32,
-        cause: Cause,
-        for_good: bool,
-    },
-    Lost {
-        for_good: bool,
-    },
-    GivenBack,
-    Cancelled,
-    /// It came back, and waits for validation.
-    Returned,
-}
-
-impl How {
-    fn number(self) -> u8 {
-        match self {
-            How::Executed | How::Returned => 0,
-            How::Failed { .. } => 1,
-            How::Lost { .. } => 2,
-            How::GivenBack | How::Cancelled => 3,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            How::Executed => "executed",
-            How::Failed { .. } => "failed",
-            How::Lost { .. } => "lost",
-            How::GivenBack => "given back",
-            How::Cancelled => "cancelled",
-            How::Returned => "returned",
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Open {
-    worker: WorkerId,
-    token: Token,
-    begin: Moment,
+    /// What is proved of the order that was found with it.
+    pub verdict: Verdict,
 }
 
 /// The state of a page.
@@ -113,6 +58,8 @@ pub(crate) struct Live<'f> {
     forgotten: Idle,
     /// Attempts under way, by task; those at one task are copies of each other.
     open: BTreeMap<(u64, Token), Open>,
+    /// Attempts that ended while their task went on, and when they began: any of them may be what counts in the end.
+    lapsed: BTreeMap<(u64, Token), Moment>,
     /// Tasks with a result that waits for validation.
     in_hand: HashSet<u64>,
     /// Of a family only the latest.
@@ -162,6 +109,7 @@ impl<'f> Live<'f> {
             workers: Roll::default(),
             forgotten: Idle::default(),
             open: BTreeMap::new(),
+            lapsed: BTreeMap::new(),
             in_hand: HashSet::new(),
             ended: Vec::new(),
             told: 0,
@@ -254,6 +202,7 @@ impl<'f> Live<'f> {
     /// Time goes on until then, and things were as they are.
     fn advance(&mut self, at: Moment) {
         // The time of day may be set back between two starts; the time of a run is not.
+        // Else stretches of time would be negative, and the sum of what processors did less than it was.
         let at = self.last.max(at);
         self.totals = self.totals_at(at);
         self.last = at;
@@ -261,6 +210,8 @@ impl<'f> Live<'f> {
 
     fn totals_at(&self, at: Moment) -> Totals {
         let mut totals = self.totals;
+        // Before the first event no time is the run's, and behind the last end nobody is idle for want of
+        // anything.
         if self.last == Moment(0) || self.position.is_settled() {
             return totals;
         }
@@ -281,6 +232,7 @@ impl<'f> Live<'f> {
     /// # Errors
     /// If it could not have happened: the journal is of another dag.
     pub(crate) fn hear(&mut self, seq: i64, entry: &Entry) -> Result<(), Illegal> {
+        // First the time until it, with things as they were; then the change.
         self.advance(entry.at);
         self.seq = seq;
         let at = entry.at;
@@ -310,17 +262,7 @@ impl<'f> Live<'f> {
                 token,
                 worker,
                 ..
-            } => {
-                let id = self.known(*task)?;
-                self.lease(*task, id)?;
-                self.began.get_or_insert(at);
-                let open = Open {
-                    worker: *worker,
-                    token: *token,
-                    begin: at,
-                };
-                self.take(id, open);
-            }
+            } => self.leased(at, *task, *token, *worker)?,
             Event::Returned { task, token, .. } => {
                 let id = self.known(*task)?;
                 self.lease(*task, id)?;
@@ -365,29 +307,54 @@ impl<'f> Live<'f> {
                 };
                 self.came_back(at, *task, *token, how, *for_good)?;
             }
-            Event::Cancelled { task } => {
-                let id = self.known(*task)?;
-                self.position.cancel(*task, &mut Vec::new())?;
-                self.close_all(at, id, How::Cancelled);
-                self.recount();
-            }
+            Event::Cancelled { task } => self.cancelled(at, *task)?,
             Event::Revived { task } => {
                 self.position.revive(*task, &mut Vec::new())?;
                 self.recount();
                 self.failures_changed = true;
             }
-            Event::Reopened { task } => {
-                self.position.reopen(*task, &mut Vec::new())?;
-                let id = self.known(*task)?;
-                if let Some(done) = self.done.get_mut(id as usize) {
-                    *done = (Moment(0), Moment(0));
-                }
-                self.recount();
-            }
+            Event::Reopened { task } => self.reopened(*task)?,
             Event::Paused => self.is_paused = true,
             Event::Unpaused => self.is_paused = false,
             Event::Halted { exit } => self.halted = Some(*exit),
         }
+        Ok(())
+    }
+
+    fn leased(
+        &mut self,
+        at: Moment,
+        task: Task,
+        token: Token,
+        worker: WorkerId,
+    ) -> Result<(), Illegal> {
+        let id = self.known(task)?;
+        self.lease(task, id)?;
+        self.began.get_or_insert(at);
+        let open = Open {
+            worker,
+            token,
+            begin: at,
+        };
+        self.take(id, open);
+        Ok(())
+    }
+
+    fn cancelled(&mut self, at: Moment, task: Task) -> Result<(), Illegal> {
+        let id = self.known(task)?;
+        self.position.cancel(task, &mut Vec::new())?;
+        self.close_all(at, id, How::Cancelled);
+        self.recount();
+        Ok(())
+    }
+
+    fn reopened(&mut self, task: Task) -> Result<(), Illegal> {
+        self.position.reopen(task, &mut Vec::new())?;
+        let id = self.known(task)?;
+        if let Some(done) = self.done.get_mut(id as usize) {
+            *done = (Moment(0), Moment(0));
+        }
+        self.recount();
         Ok(())
     }
 
@@ -399,6 +366,7 @@ impl<'f> Live<'f> {
     fn with(&mut self, worker: WorkerId, change: impl FnOnce(&mut Account)) {
         let index = worker.0 as usize;
         if let Some(account) = self.workers.get_mut(index) {
+            // What a worker did until now is booked with what it had until now.
             account.settle(self.totals);
             change(account);
             self.look(index);
@@ -407,6 +375,7 @@ impl<'f> Live<'f> {
 
     fn forget_worker(&mut self, worker: usize) {
         if let Some(account) = self.workers.let_go(worker) {
+            // Its time stays in the sums of the page, though its name goes.
             self.forgotten += account.idle(self.totals);
         }
     }
@@ -423,58 +392,6 @@ impl<'f> Live<'f> {
         self.workers[worker].look(eligible);
     }
 
-    /// An attempt begins.
-    fn take(&mut self, task: u64, open: Open) {
-        let needs = self.needs(task);
-        for &(pool, many) in &needs.pools {
-            self.pools[pool.0 as usize] += many;
-        }
-        self.with(open.worker, |account| account.take(needs));
-        self.open.insert((task, open.token), open);
-    }
-
-    fn executed(
-        &mut self,
-        at: Moment,
-        task: Task,
-        token: Token,
-        worker: WorkerId,
-    ) -> Result<(), Illegal> {
-        let id = self.known(task)?;
-        let from = self.position.standing(task)?;
-        let mut opened = Vec::new();
-        self.position.execute(task, &mut opened)?;
-        self.moved(id, from, Standing::Executed);
-        for child in opened {
-            let child = self.known(child)?;
-            self.moved(child, Standing::Waiting, Standing::Eligible);
-        }
-        let begin = self.close(at, id, token, How::Executed).or_else(|| {
-            // It came back before, and waited for validation.
-            let mut ended = self.ended.iter().rev();
-            let found = ended.find(|e| e.task == id && e.token == token)?;
-            self.in_hand.contains(&id).then_some(found.begin)
-        });
-        self.close_all(at, id, How::Cancelled);
-        self.with(worker, |account| account.executed += 1);
-        // What was executed before the run took no time in it.
-        if let Some(begin) = begin {
-            if let Some(done) = self.done.get_mut(id as usize) {
-                *done = (begin, at);
-            }
-            self.last_done = Some(id);
-            let took = at.since(begin).0 as f64 / 1e6;
-            let place = self.slowest.partition_point(|&(longer, _)| longer >= took);
-            if place < SLOWEST {
-                self.slowest.insert(place, (took, id));
-                self.slowest.truncate(SLOWEST);
-            }
-            self.lists_changed = true;
-        }
-        self.sample(at);
-        Ok(())
-    }
-
     fn sample(&mut self, at: Moment) {
         let count = |standing| self.position.count(standing).unwrap_or(0);
         let leased = count(Standing::Leased);
@@ -484,124 +401,6 @@ impl<'f> Live<'f> {
             count(Standing::Eligible) + leased,
             leased,
         ));
-    }
-
-    /// An attempt ended without the task being executed.
-    fn came_back(
-        &mut self,
-        at: Moment,
-        task: Task,
-        token: Token,
-        how: How,
-        for_good: bool,
-    ) -> Result<(), Illegal> {
-        let id = self.known(task)?;
-        let from = self.position.standing(task)?;
-        let goes_on = self.in_hand.contains(&id) || self.others(id).any(|other| other != token);
-        match for_good {
-            true => self.fail(task, id)?,
-            false if goes_on => (),
-            false => {
-                self.position.release(task)?;
-                self.moved(id, from, Standing::Eligible);
-            }
-        }
-        let worker = self.open.get(&(id, token)).map(|open| open.worker);
-        self.close(at, id, token, how);
-        if for_good {
-            self.close_all(at, id, How::Cancelled);
-        }
-        if let (Some(worker), How::Failed { .. } | How::Lost { .. }) = (worker, how) {
-            self.with(worker, |account| match how {
-                How::Lost { .. } => account.lost += 1,
-                _ => account.failed += 1,
-            });
-        }
-        Ok(())
-    }
-
-    /// Somebody has the task, or its result waits for validation.
-    fn lease(&mut self, task: Task, id: u64) -> Result<(), Illegal> {
-        if self.position.standing(task)? != Standing::Leased {
-            self.position.lease(task)?;
-            self.moved(id, Standing::Eligible, Standing::Leased);
-        }
-        Ok(())
-    }
-
-    /// The task is given up.
-    fn fail(&mut self, task: Task, id: u64) -> Result<(), Illegal> {
-        let from = self.position.standing(task)?;
-        let mut aborted = Vec::new();
-        self.position.fail(task, &mut aborted)?;
-        self.moved(id, from, Standing::Failed);
-        for task in aborted {
-            let task = self.known(task)?;
-            self.moved(task, Standing::Waiting, Standing::Aborted);
-        }
-        Ok(())
-    }
-
-    /// The attempts at a task that are under way.
-    fn others(&self, task: u64) -> impl Iterator<Item = Token> + '_ {
-        let all = (task, Token::default())..;
-        let of = self
-            .open
-            .range(all)
-            .take_while(move |&(&(t, _), _)| t == task);
-        of.map(|(&(_, token), _)| token)
-    }
-
-    /// Nothing of the task goes on.
-    fn close_all(&mut self, at: Moment, task: u64, how: How) {
-        self.in_hand.remove(&task);
-        let tokens: Vec<Token> = self.others(task).collect();
-        for token in tokens {
-            self.close(at, task, token, how);
-        }
-    }
-
-    /// Notes how an attempt ended; when it began, if that is known.
-    fn close(&mut self, at: Moment, task: u64, token: Token, how: How) -> Option<Moment> {
-        let open = self.open.remove(&(task, token))?;
-        self.lists_changed = true;
-        let needs = self.needs(task);
-        for &(pool, many) in &needs.pools {
-            let taken = &mut self.pools[pool.0 as usize];
-            *taken = taken.saturating_sub(many);
-        }
-        self.with(open.worker, |account| account.put_back(needs));
-        let ended = Ended {
-            task,
-            worker: open.worker,
-            token,
-            begin: open.begin,
-            end: at,
-            how,
-        };
-        if matches!(how, How::Failed { .. } | How::Lost { .. }) {
-            self.failures.push(ended);
-            self.failures_in_all += 1;
-            self.failures_changed = true;
-        }
-        self.ended.push(ended);
-        self.forget();
-        Some(open.begin)
-    }
-
-    /// A family may have tasks without number: of what is over only the latest is remembered.
-    fn forget(&mut self) {
-        if self.subject.dag().is_some() {
-            return;
-        }
-        // Half of them at a time: what stays is moved each time.
-        if self.ended.len() > 2 * REMEMBERED {
-            self.ended.drain(..REMEMBERED);
-            self.told = self.told.saturating_sub(REMEMBERED);
-        }
-        if self.failures.len() > 2 * REMEMBERED {
-            self.failures.drain(..REMEMBERED);
-        }
     }
 
     /// Goes on from what the events up to that one came to: of what happened between only where it led is known.
@@ -616,6 +415,7 @@ impl<'f> Live<'f> {
     ) -> Result<(), Illegal> {
         self.position.unpack(snapshot.position())?;
         self.advance(at);
+        // Whoever has heard the beginning knows when it was, whatever it missed since.
         self.is_cut |= self.seq == 0;
         self.seq = seq;
         (self.plan, self.is_paused, self.halted) =
@@ -636,7 +436,13 @@ impl<'f> Live<'f> {
             }
         }
         self.open.clear();
+        let position = &self.position;
+        self.lapsed.retain(|&(task, _), _| {
+            let standing = position.standing(Task(task));
+            matches!(standing, Ok(Standing::Eligible | Standing::Leased))
+        });
         self.in_hand = snapshot.in_hand().map(|task| task.0).collect();
+        // Anew from the leases below, each of which takes its part.
         self.pools.fill(0);
         self.recount();
         for &(task, token, worker, begin) in snapshot.leases() {
@@ -665,6 +471,7 @@ pub fn few(line: &[u32]) -> Vec<(u64, u64)> {
     let mut points = vec![point(0)];
     for begin in (1..line.len() - 1).step_by(step) {
         let end = (begin + step).min(line.len() - 1);
+        // The highest, not the mean: peaks are what a bound is held against.
         let highest = (begin..end).max_by_key(|&at| (line[at], std::cmp::Reverse(at)));
         points.extend(highest.map(point));
     }

@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 /// The worker's file is called so: the server opens no other.
 const SECRET: &str = "near";
 /// Random digits.
+// 256 bits, as their digest has: nobody guesses them. With another number, servers and workers of two versions would not see that
+// they are on one machine.
 const DIGITS: usize = 64;
 
 fn digest(secret: &str) -> String {
@@ -28,6 +30,7 @@ fn digest(secret: &str) -> String {
 
 /// Reads a file of random digits, and nothing else: no link, no pipe, no other text.
 fn digits(path: &Path) -> Option<String> {
+    // Whoever has a worker's token says which path: a link could lead to anything, and a pipe would be waited for.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
     let meta = file.metadata().ok()?;
@@ -73,6 +76,7 @@ impl Secret {
 pub(crate) fn answer(path: &str) -> Option<String> {
     let path = Path::new(path);
     let is_one = path.is_absolute() && path.file_name().is_some_and(|name| name == SECRET);
+    // The digest alone, of a file of that name and kind alone: whoever has a token must not read files through the server.
     Some(digest(&digits(path).filter(|_| is_one)?))
 }
 
@@ -92,6 +96,7 @@ fn beginning(run: &str) -> String {
 impl Sign {
     pub(crate) fn put(folder: &Path, run: &str) -> std::io::Result<Sign> {
         let (beginning, text) = (beginning(run), private::random(DIGITS / 2)?);
+        // Only of this run, whose store nobody else has open: signs of other servers in the same folder stay.
         remove_signs(folder, &beginning);
         let file = folder.join(beginning + &text);
         File::create_new(&file)?;

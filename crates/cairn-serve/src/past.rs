@@ -4,10 +4,12 @@
 use crate::run::TOUCHED;
 use crate::store::{Reader, StoreError};
 use cairn_engine::{Entry, Event, Gone, Release, Task, Token};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// So many events are read at a time: the transaction stays short.
+// The one who writes may be at it: while somebody reads, its log beside the store cannot be emptied, and grows. Far fewer, and beginning
+// each transaction would take longer than reading in it.
 const EVENTS: usize = 10_000;
 
 /// How an attempt ended.
@@ -71,6 +73,7 @@ pub fn past(folder: &Path) -> Result<Past, StoreError> {
     let flows = reader.flows()?;
     let mut past = Past::default();
     for (i, &(number, first)) in flows.iter().enumerate() {
+        // Numbers of tasks and workers mean something else from the first event of the next flow on.
         let last = flows.get(i + 1).map_or(i64::MAX, |next| next.1 - 1);
         let names = reader.names(number)?;
         let mut flow = OneFlow::new(&names, &mut past);
@@ -83,6 +86,7 @@ pub fn past(folder: &Path) -> Result<Past, StoreError> {
             after = newest;
             entries.iter().for_each(|(_, entry)| flow.hear(entry));
         }
+        flow.done();
     }
     Ok(past)
 }
@@ -94,6 +98,11 @@ struct OneFlow<'a> {
     /// By number of a worker: its stay.
     stays: Vec<usize>,
     leased: HashMap<(Task, Token), (usize, f64)>,
+    /// Attempts whose leases ended without their word: stay and start, and the place of what is told of it. They may still be what
+    /// counts.
+    lapsed: HashMap<(Task, Token), (usize, f64, Option<usize>)>,
+    /// Places of attempts that were told as lost and came back well after all.
+    found: HashSet<usize>,
 }
 
 impl<'a> OneFlow<'a> {
@@ -103,7 +112,18 @@ impl<'a> OneFlow<'a> {
             past,
             stays: Vec::new(),
             leased: HashMap::new(),
+            lapsed: HashMap::new(),
+            found: HashSet::new(),
         }
+    }
+
+    /// All was heard: each attempt is told once.
+    fn done(self) {
+        let mut place = 0;
+        self.past.attempts.retain(|_| {
+            place += 1;
+            !self.found.contains(&(place - 1))
+        });
     }
 
     fn hear(&mut self, entry: &Entry) {
@@ -151,6 +171,7 @@ impl<'a> OneFlow<'a> {
             }
             // A result that waits for validation: nobody works on it meanwhile, and what it comes to adds no time.
             Event::Returned { task, token, .. } | Event::Executed { task, token, .. } => {
+                self.came_late(*task, *token);
                 self.ended(*task, *token, at, Some(AttemptEnd::Executed));
             }
             Event::Failed { task, token, .. } => {
@@ -160,27 +181,43 @@ impl<'a> OneFlow<'a> {
                 task, token, why, ..
             } => {
                 let end = (*why == Release::Lost).then_some(AttemptEnd::Lost);
-                self.ended(*task, *token, at, end);
+                let begun = self.leased.get(&(*task, *token)).copied();
+                let place = self.ended(*task, *token, at, end);
+                if let Some((stay, start)) = begun {
+                    self.lapsed.insert((*task, *token), (stay, start, place));
+                }
             }
             _ => (),
         }
     }
 
-    fn ended(&mut self, task: Task, token: Token, at: f64, end: Option<AttemptEnd>) {
-        let Some((stay, start)) = self.leased.remove(&(task, token)) else {
-            return;
-        };
-        let name = self.names.get(task.0 as usize);
-        if let (Some(end), Some(name)) = (end, name) {
-            self.past.attempts.push(PastAttempt {
-                task: name.clone(),
-                stay,
-                start,
-                // Clocks may be set back.
-                seconds: (at - start).max(0.0),
-                end,
-            });
+    /// If the lease of an attempt was given up before it counts, it goes on from when it began: so long it took.
+    fn came_late(&mut self, task: Task, token: Token) {
+        if let Some((stay, start, place)) = self.lapsed.remove(&(task, token)) {
+            self.leased.insert((task, token), (stay, start));
+            self.found.extend(place);
         }
+    }
+
+    /// Notes how an attempt ended; the place of what is told of it, if anything is.
+    fn ended(
+        &mut self,
+        task: Task,
+        token: Token,
+        at: f64,
+        end: Option<AttemptEnd>,
+    ) -> Option<usize> {
+        let (stay, start) = self.leased.remove(&(task, token))?;
+        let name = self.names.get(task.0 as usize)?;
+        self.past.attempts.push(PastAttempt {
+            task: name.clone(),
+            stay,
+            start,
+            // Clocks may be set back.
+            seconds: (at - start).max(0.0),
+            end: end?,
+        });
+        Some(self.past.attempts.len() - 1)
     }
 }
 
@@ -188,6 +225,59 @@ impl<'a> OneFlow<'a> {
 mod tests {
     use super::*;
     use cairn_engine::{Digest, Moment, Offer, WorkerId};
+
+    /// An attempt that was given up for lost, and counts all the same, took as long as it took, and was not lost.
+    #[test]
+    fn a_late_result_is_told_once_with_its_whole_time() {
+        let names = ["t".to_owned(), "u".to_owned()];
+        let mut past = Past::default();
+        let mut flow = OneFlow::new(&names, &mut past);
+        let token = |attempt| Token { epoch: 1, attempt };
+        let (first, second) = (WorkerId(0), WorkerId(1));
+        let joined = |worker, name: &str| Event::Joined {
+            worker,
+            name: name.into(),
+            offer: Offer::cpus(2),
+        };
+        let leased = |task, attempt, worker| Event::Leased {
+            task: Task(task),
+            token: token(attempt),
+            worker,
+            due: None,
+        };
+        let released = |task, why| Event::Released {
+            task: Task(task),
+            token: token(1),
+            why,
+            for_good: false,
+        };
+        let executed = |task| Event::Executed {
+            task: Task(task),
+            token: token(1),
+            worker: second,
+        };
+        let events = [
+            (0, joined(first, "v")),
+            (0, joined(second, "w")),
+            (10, leased(0, 1, first)),
+            (10, leased(1, 1, first)),
+            (25, released(0, Release::Lost)),
+            (25, released(1, Release::Overdue)),
+            (26, leased(0, 2, second)),
+            (40, executed(0)),
+            (50, executed(1)),
+        ];
+        for (second, event) in events {
+            let at = Moment(second * 1_000_000);
+            flow.hear(&Entry { at, event });
+        }
+        flow.done();
+        let told: Vec<_> = (past.attempts.iter())
+            .map(|a| (a.task.as_str(), a.stay, a.seconds, a.end))
+            .collect();
+        let well = AttemptEnd::Executed;
+        assert_eq!(told, [("t", 0, 30.0, well), ("u", 0, 40.0, well)]);
+    }
 
     /// A result that waits for others is no work.
     #[test]

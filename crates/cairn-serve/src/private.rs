@@ -28,10 +28,14 @@ pub(crate) fn write(folder: &Path, name: &str, text: &str) -> std::io::Result<()
     std::fs::rename(&temporary, folder.join(name))
 }
 
+/// What is read here is no longer than this.
+// Tokens, keys and secrets are far shorter. A larger file is not one of ours, and must not be taken into memory.
+const LONGEST: u64 = 1 << 16;
+
 /// Reads a small file.
 pub(crate) fn read(folder: &Path, name: &str) -> std::io::Result<String> {
     let mut text = String::new();
-    (std::fs::File::open(folder.join(name))?.take(1 << 16)).read_to_string(&mut text)?;
+    (std::fs::File::open(folder.join(name))?.take(LONGEST)).read_to_string(&mut text)?;
     Ok(text)
 }
 

@@ -28,6 +28,7 @@ pub(crate) fn replayed<P: Position>(
         None => Engine::new(position, rules, order),
     };
     prepare(&mut engine);
+    // An event that could not have happened means damage: nothing is served by a guess.
     store.each_entry(|entry| engine.replay(&entry))?;
     Ok(engine)
 }
@@ -44,6 +45,7 @@ pub(crate) fn replayed_in_order<P: Position>(
     prepare: impl FnOnce(&mut Engine<P>),
 ) -> Result<(Engine<P>, Option<Vec<TaskId>>), StoreError> {
     let mut engine = replayed(store, position, rules, prepare)?;
+    // Behind the log, which says which order was in force.
     let stored = store.order(engine.plan())?;
     let order = stored.map(|tasks| tasks.into_iter().map(TaskId).collect::<Vec<_>>());
     if let Some(order) = &order {
@@ -75,6 +77,7 @@ pub(crate) fn mark_executed<P: Position>(
     let worker = WorkerId(engine.workers().len() as u32);
     let mut happened = |engine: &mut Engine<P>, event: Event| {
         let entry = Entry { at: now, event };
+        // Told to the engine as a log would: the state and what is written cannot differ.
         if engine.replay(&entry).is_ok() {
             entries.push(entry);
         }
@@ -85,6 +88,7 @@ pub(crate) fn mark_executed<P: Position>(
         if engine.position().standing(task.into()) != Ok(Standing::Eligible) {
             continue;
         }
+        // Only where somebody needs it: no worker is in the log for nothing.
         if !is_there {
             is_there = true;
             let joined = Event::Joined {

@@ -26,10 +26,14 @@ pub struct Saved {
 }
 
 /// The names of so many tasks are told.
+// They are in the file that people send to each other: a megabyte or so of it. In larger runs lanes have numbers instead.
 const NAMED: u64 = 20_000;
 /// So many logs, and so many lines of each.
+// For the same reason. Whoever has more failures than these reads a few, and the end of a log says why it failed. A judgement.
 const LOGS: usize = 30;
 const LINES: usize = 60;
+/// Events are read in pieces of this size: see `past.rs`.
+const EVENTS: usize = 8192;
 
 /// What is shown beside what the store has.
 pub struct Shown<'a> {
@@ -71,7 +75,7 @@ pub fn of_store(
         live.restore(seq, at, &snapshot).map_err(damaged)?;
     }
     loop {
-        let entries = reader.entries(live.seq(), 8192)?;
+        let entries = reader.entries(live.seq(), EVENTS)?;
         if entries.is_empty() {
             break;
         }
@@ -92,6 +96,7 @@ pub fn of_store(
     }
     let order = reader.order(live.plan())?;
     let order = order.map(|order| order.into_iter().map(|task| Task(task.into())));
+    // Of the order in force at the end: earlier ones are not on the page either.
     let in_store = order.map(|order| few(&profile(subject, order)));
     let named = shown.tasks.filter(|&many| many <= NAMED);
     Ok(Saved {
@@ -105,7 +110,7 @@ pub fn of_store(
             order: live.plan(),
             profile,
             bound: shown.bound.map(|bound| few(&bound.eligible)),
-            verdict: shown.bound.map(|bound| bound.verdict.to_owned()),
+            verdict: shown.bound.map(|bound| bound.verdict),
         }),
         update,
         names: named.map(|many| (0..many).map(|t| subject.name(Task(t))).collect()),
@@ -122,6 +127,7 @@ impl Saved {
     pub fn html(&self) -> String {
         let json = serde_json::to_string(self).unwrap_or_default();
         // Nothing in it ends the element that it is in.
+        // In JSON `<` is only ever inside a string, where this stands for it.
         let json = json.replace('<', "\\u003c");
         let (script, style) = (SCRIPT_DIGEST.trim(), STYLE_DIGEST.trim());
         let title = escaped(&self.scene.title);

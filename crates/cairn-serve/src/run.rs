@@ -41,8 +41,10 @@ pub(crate) const WINDOW: Duration = Duration::from_millis(10);
 /// The variable by which processes of a run are known; its value is that of the state.
 pub(crate) const MARK: &str = "CAIRN_RUN";
 
-/// How long processes of a killed runner have to end before they are killed.
-const SURVIVORS_GRACE: Duration = Duration::from_secs(2);
+/// How long processes of a killed runner, or of a killed worker, have to end before they are killed.
+// A judgement: what they make counts no more, so that they are given less than the five seconds of an attempt that is ended;
+// programs that remove their temporary files when asked take far less than two.
+pub(crate) const SURVIVORS_GRACE: Duration = Duration::from_secs(2);
 
 /// The worker that this machine is.
 const HERE: &str = "here";
@@ -236,6 +238,7 @@ pub type Watch<'a> = &'a mut (dyn FnMut(Moment, &News<'_>, &Counts) + Send);
 
 /// What this start of the machine is called.
 pub(crate) fn boot() -> String {
+    // Outputs are not synced: after a power cut "executed" can outlive what was made, and only then is that looked for.
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
     boot.map_or_else(|_| "unknown".to_owned(), |boot| boot.trim().to_owned())
 }
@@ -255,6 +258,7 @@ fn identity(store: &Store) -> Result<(String, bool), RunError> {
     if let Some(id) = store.meta(ID)? {
         return Ok((id, false));
     }
+    // The kernel's: random enough that no other state on this machine, also a copy that was begun anew, has the same.
     let id = std::fs::read_to_string("/proc/sys/kernel/random/uuid")?;
     Ok((id.trim().to_owned(), true))
 }

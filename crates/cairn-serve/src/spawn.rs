@@ -26,9 +26,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// How long a group that was asked to end has until it is killed.
+// A judgement, and promised in the docs: programs that write down where they stand when asked to end need a second or two; whoever
+// pressed Ctrl-C twice does not wait for longer. Scripts for other engines give as much (`timeout -k 5`).
 const GRACE: Duration = Duration::from_secs(5);
 
 /// A process that runs for so long is listened to and watched while it runs. Of a shorter one the end of its pipe tells, and
@@ -37,6 +40,9 @@ const SHORT: Duration = Duration::from_millis(4);
 
 /// So often somebody whose pipe has ended is asked whether it has ended too, before it is watched: between the two there are
 /// a few microseconds.
+// The kernel closes a process's files before it says that it has ended, and another processor does that meanwhile. Without asking
+// again most short ones would cost the descriptor that this saves; more often would hold up all others for one that goes on in
+// silence.
 const ASKED: usize = 4;
 
 /// The end of a process is told once: a descriptor that somebody else holds for a moment must not tell it again and again.
@@ -46,10 +52,16 @@ const ONCE: epoll::EventFlags = epoll::EventFlags::IN.union(epoll::EventFlags::O
 const END_OF_PIPE: epoll::EventFlags = epoll::EventFlags::ONESHOT;
 
 /// So many events are taken at once; what is beyond is told the next time.
+// More than mostly end together, on a stack that is cheap to set up. With one a time, every end would cost a call of its own.
 const AT_ONCE: usize = 64;
 
 /// Marks what is watched but is no process.
+// All bits set: no sign is, since the count of processes never fills its part.
 const ELSEWHERE: u64 = u64::MAX;
+
+/// So much is read at once.
+// As much as a pipe holds, unless somebody made it larger: what a short process wrote is there with one call.
+const PIPE: usize = 1 << 16;
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +109,8 @@ struct Sign {
 impl Sign {
     fn data(self, is_output: bool) -> epoll::EventData {
         let [place, count] = [self.place, self.count].map(u64::from);
-        // An event carries one number, so all of it is in there.
+        // An event carries one number, so all of it is in there: from above 31 bits of count, 32 of place, one for which of the
+        // two descriptors it is.
         epoll::EventData::new_u64(count << 33 | place << 1 | u64::from(is_output))
     }
 
@@ -115,11 +128,43 @@ impl Sign {
 /// a millisecond late; they ran at 0.4 to 1 of their speed.
 ///
 /// # Panics
-/// If `work` does, or if there is no thread to be had.
+/// If `work` does.
 pub(crate) fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    std::thread::scope(|scope| {
-        let done = scope.spawn(work).join();
+    apart_by(Builder::new(), work)
+}
+
+fn apart_by<T: Send>(thread: Builder, work: impl FnOnce() -> T + Send) -> T {
+    // Lent to the thread, not given: what no thread took is still here to be done.
+    let mut work = Some(work);
+    let done = std::thread::scope(|scope| {
+        let begun = thread.spawn_scoped(scope, || work.take().map(|work| work()));
+        // Where there is no thread to be had, this one does it: tasks may begin half a millisecond late then, and that is all.
+        let done = begun.ok()?.join();
         done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    });
+    // One of the two has it: whoever took it has returned.
+    done.unwrap_or_else(|| work.take().expect("nobody began it")())
+}
+
+/// Does `work` on a thread of its own, which goes on when this returns.
+///
+/// # Errors
+/// If there is no thread to be had, with the cure.
+pub(crate) fn beside<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    beside_by(Builder::new(), work)
+}
+
+fn beside_by<T: Send + 'static>(
+    thread: Builder,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    thread.spawn(work).map_err(|error| {
+        let what = format!(
+            "no thread is to be had ({error}): end something else here, or raise the limit on processes (ulimit -u)"
+        );
+        io::Error::new(error.kind(), what)
     })
 }
 
@@ -152,8 +197,7 @@ impl Processes {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             starter: Starter::new()?,
             started: 0,
-            // As much as a pipe holds, unless somebody made it larger.
-            buffer: vec![0; 1 << 16],
+            buffer: vec![0; PIPE],
             running: Vec::new(),
             free: Vec::new(),
             places: BTreeMap::new(),
@@ -233,12 +277,14 @@ impl Processes {
                 self.running.len() - 1
             }
         };
-        // One bit less than there is room for: no sign is `ELSEWHERE`.
+        // One bit less than there is room for: no sign is `ELSEWHERE`. It begins again after 2³⁰ processes; an event that old would
+        // have to be about the same place, too.
         self.started = (self.started + 1) & (u32::MAX >> 2);
         let sign = Sign {
             place: place as u32,
             count: self.started,
         };
+        // Whose output goes to files has no pipe whose end could tell of its own: it is watched from the start.
         let watched = match &reader {
             Some(reader) => epoll::add(&self.epoll, reader, sign.data(true), END_OF_PIPE)
                 .map(|()| None)
@@ -274,6 +320,7 @@ impl Processes {
         let mut events = [MaybeUninit::uninit(); AT_ONCE];
         let events = match epoll::wait(&self.epoll, &mut events, Some(&most)) {
             Ok((events, _)) => events,
+            // A signal: whoever set up a handler for it looks at what it left when this returns.
             Err(rustix::io::Errno::INTR) => &mut [],
             Err(e) => return Err(e.into()),
         };
@@ -293,6 +340,7 @@ impl Processes {
             match (is_output, is_end) {
                 (true, false) => running.capture.read_some(&mut self.buffer),
                 (true, true) => {
+                    // All that it wrote is in the pipe by now, and nobody adds to it: reading to the end waits for nobody.
                     running.capture.read_rest(&mut self.buffer);
                     self.reap_silent(place, ended)?;
                 }
@@ -359,6 +407,7 @@ impl Processes {
 
     /// Takes leave of a process, if it has ended. Returns whether it has.
     fn reap(&mut self, place: usize, ended: &mut Vec<Ended>) -> io::Result<bool> {
+        // Several events may tell of one end.
         let Some(running) = self.running[place].take() else {
             return Ok(true);
         };
@@ -398,6 +447,7 @@ impl Processes {
         for running in self.running.iter_mut().flatten() {
             if running.kill_at.is_some_and(|at| at <= now) {
                 strike(running.pid, Signal::KILL);
+                // And once more later, should it still be there: one that was just leaving its session is missed as a group.
                 running.kill_at = Some(now + GRACE);
             }
         }
@@ -417,8 +467,9 @@ impl Processes {
         let place = self.places.get(&key).copied();
         if let Some(running) = place.and_then(|place| self.running[place].as_mut()) {
             strike(running.pid, signal);
-            // What was stopped cannot end.
+            // What was stopped cannot end. Behind the signal, which waits for it: the other way round it could run on for a moment.
             strike(running.pid, Signal::CONT);
+            // Who is asked twice has no more time than who is asked once.
             running.kill_at.get_or_insert(Instant::now() + grace);
         }
     }
@@ -447,6 +498,7 @@ impl Drop for Processes {
     fn drop(&mut self) {
         for running in self.running.iter_mut().flatten() {
             strike(running.pid, Signal::KILL);
+            // Waited for, so that it is gone when this returns: whoever goes on may read or remove its files.
             let _ = rustix::process::waitpid(Some(running.pid), WaitOptions::empty());
         }
     }
@@ -469,6 +521,7 @@ fn has_ended(pid: Pid) -> bool {
 /// Signals a process and all it started. One that is about to leave its session has no group for a moment. Whoever has ended
 /// already need not be told.
 fn strike(pid: Pid, signal: Signal) {
+    // Never a number that was given again: only of processes that were not waited for yet.
     if rustix::process::kill_process_group(pid, signal).is_err() {
         let _ = rustix::process::kill_process(pid, signal);
     }

@@ -34,6 +34,15 @@ use std::time::Duration;
 /// The file of the store in its folder.
 pub const FILE: &str = "cairn.db";
 
+/// How long to wait for somebody else who has the database at the moment.
+// Readers of ours take milliseconds. A person with `sqlite3` may take seconds, and must not stop a run; half a minute without any
+// progress is somebody who forgot a transaction, and is said.
+const BUSY: Duration = Duration::from_secs(30);
+
+/// Statements that stay prepared.
+// More than there are different ones, so that none is prepared twice.
+const STATEMENTS: usize = 32;
+
 /// How sure a commit is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Sync {
@@ -81,21 +90,23 @@ impl Store {
         }
         let open = || -> rusqlite::Result<Result<Connection, StoreError>> {
             let mut database = Connection::open_with_flags(&path, flags)?;
-            // Readers of ours are short; those of others must not stop a run at once.
-            database.busy_timeout(Duration::from_secs(30))?;
+            database.busy_timeout(BUSY)?;
             if let Err(refusal) = migrate(&mut database, &path, &MIGRATIONS)? {
                 return Ok(Err(refusal));
             }
+            // Behind the migration, which may refuse: a file that is not ours stays as it is. In this mode readers never wait for
+            // the one who writes, nor does it for them.
             database.pragma_update(None, "journal_mode", "WAL")?;
             let sync = match sync {
                 Sync::Full => "FULL",
                 Sync::Normal => "NORMAL",
             };
             database.pragma_update(None, "synchronous", sync)?;
-            database.set_prepared_statement_cache_capacity(32);
+            database.set_prepared_statement_cache_capacity(STATEMENTS);
             Ok(Ok(database))
         };
         let database = open().map_err(|e| StoreError::sql(&path, &e))??;
+        // Events that a snapshot stands for may be deleted, but never the last one: numbers go on from it.
         let last = "SELECT coalesce(max(seq), 0) FROM event";
         let last: i64 = (database.query_row(last, [], |row| row.get(0)))
             .map_err(|e| StoreError::sql(&path, &e))?;
@@ -278,6 +289,7 @@ impl Store {
         &self,
         mut each: impl FnMut(Entry) -> Result<(), E>,
     ) -> Result<(), StoreError> {
+        // Numbers of tasks mean those of the newest flow: events before it speak of others.
         let begin = "SELECT max((SELECT coalesce(max(first), 0) FROM flow), \
                      (SELECT coalesce(max(seq) + 1, 0) FROM snapshot))";
         let begin: i64 = (self.database)

@@ -68,6 +68,7 @@ impl FromStr for Fingerprint {
             .strip_prefix("sha256:")
             .unwrap_or(text)
             .replace(':', "");
+        // In bytes that are hexadecimal digits: slicing below cannot cut a character in two.
         if digits.len() != 64 || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
             return Err(wrong());
         }
@@ -118,6 +119,8 @@ impl Certificate {
             private::folder(folder).map_err(trouble)?;
             let made = rcgen::generate_simple_self_signed(names.to_vec())
                 .map_err(|e| failed("cannot make a certificate", e))?;
+            // The key first: after a crash in between there is a key without a certificate, and both are
+            // made anew.
             private::write(folder, FILES[1], &made.signing_key.serialize_pem()).map_err(trouble)?;
             private::write(folder, FILES[0], &made.cert.pem()).map_err(trouble)?;
         }
@@ -213,6 +216,7 @@ impl Trust {
                     fingerprint: *fingerprint,
                     provider: provider(),
                 };
+                // Names, dates and authorities are not asked: the fingerprint says more than any of them.
                 (builder.dangerous()).with_custom_certificate_verifier(Arc::new(pin))
             }
         };
@@ -237,6 +241,8 @@ impl ServerCertVerifier for Pin {
         _: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
         let shown = Fingerprint::of(certificate);
+        // Fingerprints are no secret; in constant time all the same, so that nobody has to think about
+        // it.
         match bool::from(shown.0.ct_eq(&self.fingerprint.0)) {
             true => Ok(ServerCertVerified::assertion()),
             false => Err(rustls::Error::General(format!(

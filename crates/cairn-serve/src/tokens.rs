@@ -120,6 +120,7 @@ impl Tokens {
         let hash = shown.hash();
         let (mut known, mut expired, mut allowed) =
             (Choice::from(0), Choice::from(0), Choice::from(0));
+        // All of them, whatever is found: how long it takes tells nothing of how near a guess was.
         for kept in self.kept.iter().chain(&self.volunteers) {
             let same = kept.hash.ct_eq(&hash);
             known |= same;
@@ -128,6 +129,7 @@ impl Tokens {
         }
         match (known.into(), expired.into(), allowed.into()) {
             (false, ..) => Err(Denied::Wrong),
+            // Told only to whoever has the token: of others nothing is said but that it is wrong.
             (true, true, _) => Err(Denied::Expired),
             (true, false, false) => Err(Denied::Scope),
             (true, false, true) => Ok(self.who(&hash)),
@@ -207,6 +209,7 @@ impl Tokens {
             if self.volunteers.get(number).is_some_and(is_good) {
                 continue;
             }
+            // The file of one whose time is up is still there, and must not be adopted again.
             let is_over = |hash: &[u8; 32]| {
                 let known = self.volunteers.get(number);
                 known.is_some_and(|kept| kept.hash == *hash && !is_good(kept))
@@ -219,6 +222,8 @@ impl Tokens {
                 Some(secret) => secret,
                 None => {
                     let secret = Secret::random()?;
+                    // The file first, the hash by whoever keeps this: after a crash in between the next
+                    // start finds a file that it does not know, and makes another or adopts it.
                     private::write(folder, &name, &format!("{}\n", secret.reveal()))?;
                     secret
                 }

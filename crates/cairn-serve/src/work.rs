@@ -19,7 +19,8 @@ use self::talk::{Mouth, Talk, Word};
 use crate::client::{CallError, Caller, is_loopback};
 use crate::http::types::{Attempt, Join, Joined, Lease, Reason};
 use crate::near;
-use crate::spawn::{Processes, apart, end_survivors};
+use crate::run::SURVIVORS_GRACE;
+use crate::spawn::{Processes, apart, beside, end_survivors};
 use cairn_engine::Outcome;
 use std::collections::HashMap;
 use std::io::Read;
@@ -31,7 +32,17 @@ use std::time::{Duration, Instant};
 /// The variable by which processes of a worker are known.
 const MARK: &str = "CAIRN_WORKER";
 /// Signals are noticed within this time.
+// Nobody wakes the loop for them. Far longer, and Ctrl-C seems not to be heard; far shorter, and a worker that only waits keeps a
+// processor awake.
 const PULSE: Duration = Duration::from_millis(100);
+/// So long a worker that ends waits for receipts once its grace is over, and when it was told twice.
+// A judgement: an upload that is nearly through is worth some seconds, and who was told twice is in a hurry. Nothing is lost by
+// leaving too early: what has no receipt is in the spool.
+const HURRY: Duration = Duration::from_secs(15);
+const GREAT_HURRY: Duration = Duration::from_secs(3);
+/// Speeds that a server takes.
+// It refuses a join with any other. A benchmark that was stopped and started by the system may come out as anything.
+const SPEEDS: std::ops::RangeInclusive<f64> = 0.001..=1e6;
 /// Variables that tasks get from the worker's environment.
 const KEPT: [&str; 8] = [
     "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "TZ", "USER",
@@ -198,6 +209,8 @@ struct Worker<'s> {
     was_joined: bool,
     programs: Option<Vec<String>>,
     results: HashMap<Attempt, (Outcome, Spooled)>,
+    /// Those that no thread took to the server, each with how much of its log was sent.
+    undelivered: Vec<(Attempt, u64)>,
     summary: Summary,
     /// Why it cannot go on.
     trouble: Option<WorkError>,
@@ -227,8 +240,9 @@ pub fn work(
     let folder = settings.folder.clone();
     let unusable = |error| WorkError::Folder { folder, error };
     let place = Place::take(&settings.folder).map_err(unusable.clone())?;
-    // Before folders are tidied: what a killed worker left running still writes there.
-    end_survivors(MARK, place.id(), Duration::from_secs(2))?;
+    // Before folders are tidied: what a killed worker left running still writes there. After the place is taken: its id is the
+    // mark, and as long as another worker holds it those processes are that one's.
+    end_survivors(MARK, place.id(), SURVIVORS_GRACE)?;
     let spooled = whole_results(&place).map_err(unusable.clone())?;
     for (path, error) in place.tidy(&spooled).map_err(unusable)? {
         let what = format!("{}: cannot be removed: {error}", path.display());
@@ -253,10 +267,12 @@ pub fn work(
     ));
     for part in [Talk::live, Talk::send_logs] {
         let talk = talk.clone();
-        std::thread::spawn(move || part(&talk));
+        let ended = talk.clone();
+        beside(move || part(&talk)).inspect_err(|_| ended.end())?;
     }
     let exchanging = talk.clone();
-    std::thread::spawn(move || exchanging.exchange(&join, spooled));
+    // Last: where one of the others is missing, no server has heard of this worker, and nobody gives it up for lost.
+    beside(move || exchanging.exchange(&join, spooled)).inspect_err(|_| talk.end())?;
     let mut worker = Worker {
         settings,
         talk: talk.clone(),
@@ -270,6 +286,7 @@ pub fn work(
         was_joined: false,
         programs: None,
         results: HashMap::new(),
+        undelivered: Vec::new(),
         summary: Summary::default(),
         trouble: None,
         is_away: false,
@@ -281,6 +298,7 @@ pub fn work(
         said,
     };
     let ended = apart(|| worker.run(inbox, &mut reader, interrupts));
+    // Before the goodbye: else a heartbeat could come behind it, be told that nobody knows this worker, and have it join again.
     talk.end();
     let known = talk.client().worker();
     if let Some(known) = known {
@@ -305,7 +323,8 @@ fn introduction(settings: &Settings, place: &Place, caller: &Caller) -> Join {
         seconds_left: settings.lifetime.map(|life| life.as_secs_f64()),
         carries: settings.place == Where::Own,
         disk: settings.disk,
-        speed: Some(benchmark::speed().clamp(0.001, 1e6)),
+        speed: Some(benchmark::speed().clamp(*SPEEDS.start(), *SPEEDS.end())),
+        // Asked only where it can be so: another machine need not know paths of this one.
         near: (place.secret().path()).filter(|_| is_loopback(caller.url())),
     }
 }
@@ -343,12 +362,14 @@ impl Worker<'_> {
             self.processes.wait(until, &mut ended)?;
             // Only wakes us: what there is to know is in the inbox.
             let _ = waker.read(&mut [0; 4096]);
+            // Ends before words: what ended before it is told to stop has ended by itself.
             for end in ended.drain(..) {
                 self.ended(end);
             }
             for word in inbox.try_iter() {
                 self.hear(word)?;
             }
+            self.deliver_again();
             self.end_late();
             self.end_large();
             self.end_greedy();
@@ -368,6 +389,7 @@ impl Worker<'_> {
                     .idle
                     .is_some_and(|idle| idle_since.elapsed() >= idle);
             if self.is_finished {
+                // All that was wanted is settled: what still runs counts for nothing.
                 self.processes.kill_all();
                 return Ok(());
             }
@@ -385,13 +407,11 @@ impl Worker<'_> {
                     self.give_all_back(interrupts > 1);
                 }
                 // What nobody acknowledges stays in the folder, and is returned by the next worker there.
-                let hurry = Duration::from_secs(if interrupts > 1 { 3 } else { 15 });
-                let spent = if interrupts > 1 {
-                    Duration::ZERO
-                } else {
-                    self.settings.grace
+                let most = match interrupts > 1 {
+                    true => GREAT_HURRY,
+                    false => self.settings.grace + HURRY,
                 };
-                if since.elapsed() >= spent + hurry {
+                if since.elapsed() >= most {
                     self.processes.kill_all();
                     return Ok(());
                 }
@@ -426,6 +446,7 @@ impl Worker<'_> {
             worker: joined.worker,
             name: self.name.clone(),
         });
+        // Anew with every join: the server may have come back on another machine, behind the same tunnel.
         self.is_sandboxed = self.settings.sandbox.unwrap_or(!ground.is_near);
         self.shared = ground.shared;
         if std::mem::replace(&mut self.was_joined, true) {

@@ -1,7 +1,8 @@
 //! Opens up groups whose tasks wait for each other: by chains, by depth, by what surrounds them. Knows groups as parts.
 
-use crate::partition::{Parts, mix};
+use crate::partition::Parts;
 use cairn_dag::{Dag, TaskId, narrow, wide};
+use cairn_kernel::mix;
 
 /// Parts that hold at least one of so many arcs of the dag inside are opened.
 // A third of all arcs: a box that hides so much makes the picture say little. By eye, as the next.

@@ -76,14 +76,6 @@ impl Parts {
     }
 }
 
-/// A well-mixed 64-bit number (the finaliser of SplitMix64).
-pub(crate) fn mix(x: u64) -> u64 {
-    let mut z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 /// A random dag for tests: any pairs of numbers become arcs from the lower to the higher of `n` tasks.
 #[cfg(test)]
 pub(crate) fn dag_of(n: usize, raw: &[(u32, u32)]) -> Dag {

@@ -1,8 +1,9 @@
 //! The batched game in the simulator: the planner's best tasks for each whole batch. Knows no world.
 
+use crate::budgets::run::BATCH;
 use crate::{Chooser, Server};
 use cairn_dag::{Dag, TaskId};
-use cairn_plan::batch::{BatchState, Batcher, Steps};
+use cairn_plan::batch::{BatchState, Batcher};
 
 /// Chooses every batch by [`Batcher::choose`], ties by an order. What was handed out counts as executed.
 #[derive(Debug)]
@@ -19,12 +20,6 @@ impl BestBatches {
     }
 }
 
-/// A simulation asks thousands of times, so each answer gets a tenth of what a single one may cost.
-const EFFORT: Steps = Steps {
-    steps: 2_000_000,
-    table: 2_000_000,
-};
-
 impl Server for BestBatches {
     fn start<'d>(&self, dag: &'d Dag) -> Box<dyn Chooser + 'd> {
         Box::new(Run(Batcher::new(BatchState::new(dag), &self.order)))
@@ -35,11 +30,12 @@ struct Run<'d>(Batcher<'d>);
 
 impl Chooser for Run<'_> {
     fn choose(&mut self, count: usize) -> Vec<TaskId> {
-        self.0.choose(count, &EFFORT).chosen
+        self.0.choose(count, &BATCH).chosen
     }
 
     fn handed_out(&mut self, task: TaskId) {
         let leased = self.0.state_mut().lease(task);
+        // Whatever the play hands out is eligible in its own books, which follow the same moves.
         leased.expect("only eligible tasks are handed out");
     }
 

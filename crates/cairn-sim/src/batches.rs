@@ -55,6 +55,7 @@ impl Batches {
         let (mut batches, mut stalls, mut requests, mut idle) = (0u64, 0u64, 0u64, 0.0);
         while unassigned > 0 {
             let (now, size) = arrivals.next();
+            // All that ends by now first: a batch finds the children of what ended at its own instant eligible.
             quiet_since = complete_until(&mut play, running, Time::new(now), quiet_since, &mut log);
             play.note_event()?;
             batches += 1;
@@ -68,10 +69,12 @@ impl Batches {
             }
             let served = size.min(play.eligible.len() as u64);
             play.take_batch(served as usize, &mut batch);
+            // Only then can nothing ever change: what runs may still free room on the disk.
             if running.is_empty() && batch.is_empty() {
                 play.go_on()?;
             }
             for &task in &batch {
+                // Every served request is a worker of its own: the study knows no worker that comes twice.
                 let worker = (tasks - unassigned) as u32;
                 unassigned -= 1;
                 log(Event {
@@ -83,6 +86,7 @@ impl Batches {
                 running.push(end, task, worker);
             }
         }
+        // All are given out; what is left is to wait. Requests that come meanwhile are no part of any measure.
         let end = Time::new(f64::INFINITY);
         let makespan = complete_until(&mut play, running, end, quiet_since, &mut log);
         Ok(Measures {
@@ -145,7 +149,10 @@ impl Arrivals {
     /// The next batch: when it comes, and how many requests it brings.
     #[inline]
     pub(crate) fn next(&mut self) -> (f64, u64) {
+        // One stream for both, drawn in turn: the k-th batch of a run comes at the same time with the same size
+        // whatever a policy did with those before it.
         self.now += self.gap.sample(&mut self.stream);
+        // The cast saturates, so a size beyond all counting stays a large number.
         let size = self.size.sample(&mut self.stream).round().max(1.0);
         (self.now, size as u64)
     }

@@ -28,6 +28,7 @@ impl BitTree {
             }
             words = words.div_ceil(64);
         }
+        // A smaller set than before has fewer levels: `first` begins at the last one.
         self.levels.truncate(depth);
         self.len = 0;
     }
@@ -94,12 +95,14 @@ impl BitTree {
     pub(crate) fn next(&self, from: usize) -> Option<usize> {
         let mut index = from;
         for (depth, level) in self.levels.iter().enumerate() {
+            // Beyond the end of a level there is nothing on the levels above either.
             let word = *level.get(index / 64)?;
             let rest = word & (u64::MAX << (index % 64));
             if rest != 0 {
                 let found = index / 64 * 64 + rest.trailing_zeros() as usize;
                 return Some(self.descend(depth, found));
             }
+            // This word has nothing from there on: above, the search goes on behind the bit that stands for it.
             index = index / 64 + 1;
         }
         None

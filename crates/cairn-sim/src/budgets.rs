@@ -1,8 +1,20 @@
-//! Every budget of this crate in one table, each with its reason. Numbers that describe a world are with the world.
+//! Every budget of this crate in one table, each with its reason: how often, how long, how many are looked at. Not here are
+//! numbers that describe a world or a statistic: they are with the world, or with the formula that they belong to.
 
 /// One run.
 pub(crate) mod run {
+    use cairn_plan::batch::BatchEffort;
+
+    /// One batch of the planner's. A simulation asks thousands of times, so each answer gets a tenth or less of what a single
+    /// one may cost.
+    pub(crate) const BATCH: BatchEffort = BatchEffort {
+        steps: 2_000_000,
+        table: 2_000_000,
+    };
+
     /// After so many events in a row without a completion a run is given up: a few seconds of computing.
+    // A judgement: far fewer would give up pools in which long tasks wait for rare luck, far more would let one
+    // hopeless run hold up a study.
     pub(crate) const PATIENCE: u64 = 10_000_000;
 
     /// Steps of work that an event counts for: some events choose whole batches. A judgement.
@@ -36,6 +48,7 @@ pub(crate) mod contest {
     pub(crate) const FAIR: usize = 10;
 
     /// Tasks to be played, over all policies, worlds and runs: some seconds.
+    // A judgement between a choice by chance and a planner that keeps people waiting.
     pub(crate) const TASKS_PLAYED: usize = 8_000_000;
 
     /// Policies that are played at any rate: one that is rarely bad, and one to compare it with.

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 /// What flows along the arcs of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArcBytes {
-    /// By arc, in the order of [`cairn_dag::Dag::arcs`], for [`crate::Work::with_bytes`]: the sizes of the files that the
+    /// By arc, in the order of [`cairn_dag::Dag::arcs`], for [`crate::Workload::with_bytes`]: the sizes of the files that the
     /// parent writes and the child reads.
     pub bytes: Vec<f64>,
     /// How many files flow along some arc and have no size: they count as nothing.
@@ -37,6 +37,7 @@ pub fn arc_bytes(flow: &Flow) -> ArcBytes {
     for task in dag.tasks() {
         for file in flow.outputs(task) {
             let writers = writers.entry(file.path).or_default();
+            // Tasks are gone through one by one, so a writer that is named twice is the last one.
             if writers.last() != Some(&task) {
                 writers.push(task);
             }
@@ -57,6 +58,7 @@ pub fn arc_bytes(flow: &Flow) -> ArcBytes {
         inputs.dedup();
         for (path, size) in &inputs {
             for writer in writers.get(path).into_iter().flatten() {
+                // A file may be written by a task that is no parent: then it flows along no arc of its own.
                 if let Ok(k) = dag.children(*writer).binary_search(&child) {
                     match size {
                         Some(size) => bytes[first_arc[writer.index()] + k] += *size as f64,

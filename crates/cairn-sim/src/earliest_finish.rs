@@ -23,6 +23,8 @@ impl Forecast {
             let own = &mut self.pieces[count];
             own.clear();
             own.extend(pieces.into_iter().flatten());
+            // Stable: pieces that come free together stay in the order given, so that sums of floats are the same on
+            // every machine.
             own.sort_by(|a, b| a.0.total_cmp(&b.0));
             count += 1;
         }
@@ -46,6 +48,7 @@ impl Forecast {
     pub(crate) fn reserve(&mut self, worker: usize, cores: u32, memory: f64, until: f64) {
         let pieces = &mut self.pieces[worker];
         let (mut free_cores, mut free_memory, mut used) = (0, 0.0, 0);
+        // Only where there is no piece at all: then nothing is left of any.
         let mut time = until;
         for &(at, c, m) in pieces.iter() {
             (free_cores, free_memory, time) = (free_cores + c, free_memory + m, at);
@@ -61,6 +64,7 @@ impl Forecast {
             (free_memory - memory).max(0.0),
         );
         pieces.splice(..used, [left]);
+        // Still by time, or `earliest` would stop too late.
         let at = pieces.partition_point(|p| p.0 <= until);
         pieces.insert(at, (until, cores, memory));
     }

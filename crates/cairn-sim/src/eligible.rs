@@ -65,6 +65,7 @@ impl Eligible {
         // A place is given once: a task that was lost returns to its own.
         if self.by != By::Rank && self.position[task.index()] == NONE {
             let place = match self.by {
+                // The set gives up its least member: newest first counts places down from the end.
                 By::ReverseArrival => self.position.len() as u32 - 1 - self.arrived,
                 _ => self.arrived,
             };

@@ -15,7 +15,7 @@ use crate::random::{Purpose, Stream};
 use crate::spread::{Sampler, Spread};
 use crate::study::replay;
 use crate::worker::Worker;
-use crate::{Knows, Policy, Work, World};
+use crate::{Knows, Policy, Workload, World};
 use cairn_dag::{Dag, TaskId};
 use cairn_engine::{
     Copies, Dispatch, Engine, Expected, Frozen, Granted, Memory, Moment, Offer, Order, Outbox,
@@ -414,7 +414,7 @@ fn compare(seed: u64, placing: Placing, settings: PoolSettings, seen: &mut Seen)
         .map(|_| 100.0 + random.below(1_000_000) as f64 / 7.0)
         .collect();
     let known: Vec<Option<f64>> = seconds.iter().map(|&s| Some(s)).collect();
-    let work = Work::known(&known).unwrap();
+    let work = Workload::known(&known).unwrap();
     let pool = Pool::new(settings.clone()).unwrap();
     let world = World::pool(settings).unwrap();
     let policy = match placing {

@@ -46,6 +46,7 @@ impl<'a> Gate<'a> {
     pub(crate) fn new(admission: &'a Admission) -> Gate<'a> {
         let (rule, tasks) = match admission {
             Admission::Kept(keeper) => {
+                // A copy of the keeper for every run: nothing was started under it, so all runs begin alike.
                 let tasks = keeper.storage().tasks();
                 (Rule::Kept(keeper.clone()), tasks)
             }
@@ -122,6 +123,8 @@ impl<'a> Gate<'a> {
             }
             return None;
         };
+        // The order that the keeper proved safe can always go on while nothing runs: so a run under it never stops
+        // for good, whatever the policy wants first.
         let next: Vec<TaskId> = keeper.next_by_order().collect();
         let open = |t: &TaskId| eligible.contains(*t) && fits(*t);
         next.into_iter().filter(open).find(|&t| keeper.may(t))
@@ -129,6 +132,7 @@ impl<'a> Gate<'a> {
 
     /// Whether nothing runs and none of the eligible tasks may start: nothing will ever change.
     pub(crate) fn is_stuck(&mut self, eligible: &Eligible) -> bool {
+        // While something runs its end may free room; only without that is a refusal for ever.
         self.running == 0 && !eligible.is_empty() && self.choose(eligible, |_| true).is_none()
     }
 
@@ -147,6 +151,7 @@ impl<'a> Gate<'a> {
 
     /// A task has ended well: one that runs, or one that was given up for lost and returns after all.
     pub(crate) fn finish(&mut self, task: TaskId) {
+        // One that was given up for lost was released: its room is taken again first, so that the books below hold.
         self.start(task);
         self.held[task.index()] = false;
         self.running -= 1;
@@ -172,6 +177,7 @@ impl<'a> Gate<'a> {
 impl FitsNow<'_> {
     fn finish(&mut self, task: TaskId) {
         let storage = self.storage;
+        // What lasts of what it wrote stays; the rest of the reservation goes.
         self.used -= storage.reserved(task) - storage.lasting(task);
         for file in storage.inputs(task) {
             let open = &mut self.open[file.index()];

@@ -2,7 +2,7 @@
 
 use crate::eligible::Eligible;
 use crate::policy::Ranking;
-use crate::work::BytesByChild;
+use crate::workload::BytesByChild;
 use cairn_dag::{Dag, TaskId};
 use cairn_theory::game::Game;
 
@@ -27,6 +27,8 @@ pub(crate) trait Platform {
 pub(crate) fn upward_ranks(dag: &Dag, bytes: &BytesByChild, platform: &impl Platform) -> Vec<f64> {
     let mut rank = vec![0.0; dag.len()];
     for &task in dag.topological_order().iter().rev() {
+        // Until now it has the longest way below it alone, told by its children, which all come before it in this
+        // direction.
         rank[task.index()] += platform.mean_time(task);
         let below = rank[task.index()];
         for (k, &parent) in dag.parents(task).iter().enumerate() {
@@ -64,12 +66,15 @@ impl OptimisticCosts {
             for (w, stay) in stay.iter_mut().enumerate() {
                 *stay = costs[row + w] + platform.time(task, w);
             }
+            // The papers look at every pair of workers; as moving costs the same between any two, the best place to
+            // move to is the same for all.
             let best = stay.iter().copied().fold(f64::INFINITY, f64::min);
             for (k, &parent) in dag.parents(task).iter().enumerate() {
                 let moved = best + platform.mean_transfer(bytes.get(task.index(), k));
                 let row = parent.index() * workers;
                 for (w, &stay) in stay.iter().enumerate() {
                     let cost: &mut f64 = &mut costs[row + w];
+                    // The most over children, since all must end; for each the least over where it could go.
                     *cost = cost.max(stay.min(moved));
                 }
             }
@@ -163,6 +168,7 @@ pub(crate) fn static_schedule(
 /// The earliest start, not before `ready`, at which `time` fits between the slots of a worker.
 fn earliest_gap(list: &[Slot], ready: f64, time: f64) -> f64 {
     let mut start = ready;
+    // What ends by then is no gap to look into. Slots are by start and do not overlap, so ends rise as well.
     for slot in &list[list.partition_point(|s| s.finish <= ready)..] {
         if start + time <= slot.start {
             break;
@@ -175,7 +181,7 @@ fn earliest_gap(list: &[Slot], ready: f64, time: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::work::Work;
+    use crate::workload::Workload;
 
     /// A platform told task by task, with transfers of one second a byte.
     struct Matrix<const P: usize>(Vec<[f64; P]>);
@@ -218,7 +224,7 @@ mod tests {
             (8, 9),
         ];
         let dag = Dag::from_arcs(10, arcs.to_vec()).unwrap();
-        let work = Work::unit().with_bytes(bytes.to_vec()).unwrap();
+        let work = Workload::unit().with_bytes(bytes.to_vec()).unwrap();
         let bytes = work.bytes_by_child(&dag);
         (dag, bytes)
     }

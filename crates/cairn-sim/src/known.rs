@@ -18,6 +18,8 @@ impl<'a> Known<'a> {
     /// The workers of one run; `estimates` are expected seconds by task at speed 1.
     pub(crate) fn new(pool: &Pool, estimates: &'a [f64], seed: u64, run: u64) -> Known<'a> {
         let workers: Vec<Worker> = (0..pool.first_workers())
+            // From the same streams as the workers of the run itself: the plan is made for those who will really be
+            // there.
             .map(|number| Worker::new(pool, number, 0.0, seed, run))
             .collect();
         let mean = |value: fn(&Worker) -> f64| {
@@ -25,6 +27,8 @@ impl<'a> Known<'a> {
         };
         Known {
             estimates,
+            // The mean of times, not the time at the mean speed: the papers average over processors what a task takes
+            // there.
             mean_slowness: mean(|w| 1.0 / w.speed),
             mean_latency: mean(|w| w.latency),
             mean_per_byte: mean(|w| 1.0 / w.bandwidth),

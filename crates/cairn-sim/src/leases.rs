@@ -56,6 +56,7 @@ impl Leases {
         match self.free.pop() {
             Some(number) => {
                 let slot = &mut self.slots[number as usize];
+                // `release` raised it: events of the lease that had this number before do not find the new one.
                 state.generation = slot.generation;
                 *slot = state;
                 (number, state.generation)

@@ -1,7 +1,7 @@
 //! What an order of a dag's tasks is worth: a discrete-event simulator of workers that come and go, with paired
 //! statistics. Knows no files, no sockets, no wall clock, and not how an order was computed.
 //!
-//! [`simulate`] plays every [`Policy`] in the same runs of one [`World`], on what [`Work`] says the tasks take, and
+//! [`simulate`] plays every [`Policy`] in the same runs of one [`World`], on what [`Workload`] says the tasks take, and
 //! returns a [`Study`]: all [`Measures`] of all runs, to be asked for means, intervals and paired ratios.
 //! [`choose`] takes the policy that is fastest in some worlds; [`replay`] tells every event of one run.
 //!
@@ -31,6 +31,7 @@ mod nature;
 mod play;
 mod policy;
 mod pool;
+mod pool_copies;
 mod pool_engine;
 mod pool_run;
 mod pool_serve;
@@ -38,7 +39,9 @@ mod portfolio;
 mod random;
 mod running;
 mod served;
+mod sighting;
 mod spread;
+mod stage;
 mod statistics;
 mod study;
 mod study_pools;
@@ -47,8 +50,8 @@ mod tight;
 mod trace;
 #[cfg(test)]
 mod twin;
-mod work;
 mod worker;
+mod workload;
 mod world;
 
 pub use batched::BestBatches;
@@ -61,8 +64,11 @@ pub use measures::{Event, Measure, Measures, Results, What};
 pub use nature::Natures;
 pub use policy::Policy;
 pub use pool::{Breaks, Crew, Lease, Link, Pool, PoolSettings, Tail};
-pub use portfolio::{Chosen, Plays, choose, joint_ratio, play_afresh, usual_worlds};
+pub use portfolio::{
+    Challenger, Chosen, Plays, challenge, choose, joint_ratio, play_afresh, usual_worlds,
+};
 pub use served::{Knows, Serving, Terms};
+pub use sighting::{Glimpse, Sighting};
 pub use spread::Spread;
 pub use statistics::{Interval, Ratio, Summary, median};
 pub use study::{Endings, Options, Outcome, Replay, Study, endings, replay, simulate};
@@ -70,5 +76,5 @@ pub use study_pools::{STUDY_POOLS, StudyPool};
 pub use throttled::Throttled;
 pub use tight::{ListKind, ListOrders, fastest_first, mean_time, play_lists};
 pub use trace::{Trace, TraceError};
-pub use work::Work;
+pub use workload::Workload;
 pub use world::World;

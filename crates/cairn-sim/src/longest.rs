@@ -14,6 +14,7 @@ impl Pool {
         match &self.attendance {
             Attendance::Chance { stay, breaks, .. } => {
                 let up = breaks.map(|b| b.up);
+                // Whichever ends first ends the spell.
                 let longest = up.iter().chain(stay).map(|s| s.quantile(1.0 - HARDLY_EVER));
                 longest.fold(f64::INFINITY, f64::min)
             }
@@ -29,6 +30,7 @@ impl Pool {
         let most = has * fastest * (1.0 + 1e-9);
         let longest = durations.iter().enumerate().filter(|d| *d.1 > most);
         let tasks = longest.clone().count();
+        // Of equally long ones the first is named, so that the message is the same each time.
         match longest.max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0))) {
             None => Ok(()),
             Some((task, duration)) => Err(TooLong {

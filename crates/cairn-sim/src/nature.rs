@@ -89,10 +89,13 @@ impl Natures {
         if self.is_honest() {
             return (Nature::Honest, f64::INFINITY);
         }
+        // By number, not by when it came: a worker is of one nature whatever the policy is. Index 0 is the pool's own
+        // stream.
         let mut own = Stream::new(seed, run, Purpose::Nature, 1 + number as u64);
         let nature = match number < workers {
             // All places are taken, in an order that has nothing to do with who comes first.
             true => {
+                // Drawn by every worker afresh, and the same for all: a turn of one and the same arrangement.
                 let first = Stream::new(seed, run, Purpose::Nature, 0).below(workers);
                 let liars = part(self.liars, workers);
                 let colluding = liars.min(self.colluding as usize);
@@ -103,6 +106,8 @@ impl Natures {
                 )
             }
             false => {
+                // The number of colluders is of the first liars; of those who join later it is the same part. Without
+                // liars the quotient means nothing, and any part of none is nobody.
                 let of_liars = f64::from(self.colluding) / (self.liars * workers as f64);
                 let colluding = part(self.liars * of_liars.min(1.0), MANY);
                 self.at(own.below(MANY), MANY, colluding)
@@ -121,6 +126,7 @@ impl Natures {
         let silent = vanishing.div_ceil(2);
         let ends = [
             (colluding, Nature::Colluder),
+            // No less than zero: colluders were cut to the liars by whoever calls.
             (liars - colluding, Nature::Liar),
             (silent, Nature::Silent),
             (vanishing - silent, Nature::Stuck),
@@ -151,6 +157,7 @@ fn stride(places: usize) -> usize {
         }
         a == 1
     };
+    // About the golden section: neighbours by number land far apart, so that no kind is all at the front of the pool.
     let golden = (places * 5 / 8).max(1);
     (golden..=places.max(1)).find(is_coprime).unwrap_or(1)
 }
@@ -170,6 +177,7 @@ impl Nature {
         match self {
             Nature::Colluder => COMMON,
             Nature::Liar => {
+                // By worker and task, not by attempt: who is asked twice says the same twice.
                 let index = u64::from(number) << 32 | u64::from(task.0);
                 let mut stream = Stream::new(seed, run, Purpose::Lies, index);
                 match stream.uniform() < LIES {

@@ -52,6 +52,8 @@ impl<'a> Play<'a> {
             eligible,
             chooser,
             gate,
+            // One counter for both questions, whether it is in vain and whether to stop: a question costs, so it is
+            // asked once in many steps.
             patience: Work::new(PATIENCE * STEPS_AN_EVENT, stop),
             seen_executed: 0,
         }
@@ -64,6 +66,7 @@ impl<'a> Play<'a> {
     #[inline]
     pub(crate) fn note_event(&mut self) -> Result<(), Stuck> {
         let executed = self.game.executed_count();
+        // Patience is for a row of events without a completion, not for a run: long runs are no fault.
         if executed > self.seen_executed {
             self.patience.refill(PATIENCE * STEPS_AN_EVENT);
             self.seen_executed = executed;
@@ -126,6 +129,7 @@ impl<'a> Play<'a> {
     /// order.
     pub(crate) fn take_batch(&mut self, count: usize, batch: &mut Vec<TaskId>) {
         batch.clear();
+        // A chooser knows nothing of bytes: under a cap tasks are let in one by one.
         if let Some(chooser) = self.chooser.as_mut().filter(|_| self.gate.is_none()) {
             for task in chooser.choose(count) {
                 // A chooser is code of others: what it may not propose is passed over.
@@ -136,6 +140,7 @@ impl<'a> Play<'a> {
                 }
             }
         }
+        // A chooser may propose fewer than asked for; requests must not go away empty while something is eligible.
         while batch.len() < count {
             let Some(task) = self.pop() else { break };
             batch.push(task);

@@ -169,7 +169,7 @@ impl Policy {
     ///
     /// ```
     /// use cairn_dag::{Dag, TaskId};
-    /// use cairn_sim::{Crew, Measure, Natures, Options, Policy, PoolSettings, Serving, Terms, Work, World, simulate};
+    /// use cairn_sim::{Crew, Measure, Natures, Options, Policy, PoolSettings, Serving, Terms, Workload, World, simulate};
     /// let dag = Dag::from_arcs(40, vec![])?;
     /// let order: Vec<TaskId> = dag.tasks().collect();
     /// let natures = Natures { liars: 0.2, ..Natures::default() };
@@ -182,7 +182,7 @@ impl Policy {
     ///     Policy::served("trusted", &order, serving(None)),
     /// ];
     /// let options = Options { runs: 10, ..Options::default() };
-    /// let study = simulate(&dag, &Work::unit(), &world, &policies, &options)?;
+    /// let study = simulate(&dag, &Workload::unit(), &world, &policies, &options)?;
     /// assert_eq!(study.summary(0, Measure::Wrong).mean, 0.0);
     /// assert!(study.summary(0, Measure::Executions).mean > 2.0);
     /// assert!(study.summary(1, Measure::Wrong).mean > 5.0);

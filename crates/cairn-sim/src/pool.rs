@@ -158,6 +158,8 @@ impl Pool {
             breaks,
             crew,
         } = settings;
+        // Each is a record and an event from the start: beyond a million a mistyped number would take all memory
+        // before the first task. A judgement.
         let good = (1..=1_000_000).contains(&workers);
         check(
             good,
@@ -170,6 +172,7 @@ impl Pool {
         }
         if let Some(stay) = stay {
             stay.check("the time workers stay")?;
+            // All would be gone some day, and a run with tasks left would never end.
             if joins.is_none() {
                 return Err(SettingError::NobodyJoins);
             }
@@ -179,6 +182,8 @@ impl Pool {
             breaks.down.check("the time workers are down")?;
         }
         crew.check()?;
+        // The server does not see anybody go: without a lease the task of one that left would never be given out
+        // again.
         let go_away = stay.is_some() || breaks.is_some() || crew.natures.vanishing > 0.0;
         if go_away && crew.lease.is_none() {
             return Err(SettingError::NoLease);
@@ -216,6 +221,8 @@ impl Pool {
                 ..
             }
         );
+        // A lease may end before its task, and a tail gives copies: either breaks a schedule that was made
+        // beforehand.
         fixed && self.crew.lease.is_none() && self.crew.tail.is_none()
     }
 

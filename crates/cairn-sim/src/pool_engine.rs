@@ -21,6 +21,7 @@ pub(crate) struct Back {
 }
 
 /// Who gets nothing asks again after a third of the silence: within that time it must be heard of anyway.
+// As often as workers of `cairn serve` send a heartbeat.
 const ASKS: f64 = 1.0 / 3.0;
 /// And where nothing happened for long, after this share of that time: whoever waits for hours need not ask every second.
 // A judgement.
@@ -57,6 +58,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         // What should have been done by now is done now.
         let wake = wake.map(|at| Time::new(at.max(self.now))).min();
         let next = [event, wake].into_iter().flatten().min()?;
+        // Timers and questions of waiting workers would go on for ever: an end of events tells nothing here.
         let is_long = served.silence.is_some() && next.seconds() > self.endless_from();
         let is_endless = is_long && self.up_cores > 0.0 && !self.expects_somebody();
         (!is_endless).then_some(next)
@@ -99,6 +101,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         if lease.outstanding {
             self.count_back(task);
         }
+        // Asked once: the log, the digest and what is noted of the result must speak of the same lie.
         let said = self.says(id, task);
         let back = Back {
             attempt: lease.attempt,
@@ -107,6 +110,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             said,
             core_time,
         };
+        // Before the engine hears of it: this very return may settle the task, and `settle` looks for it.
         self.pending.entry(task).or_default().push(back);
         if self.has_volunteers() {
             self.log(id, What::Returned(task));
@@ -119,6 +123,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
 
     /// The engine hears that a worker is gone, if it is.
     pub(crate) fn miss(&mut self, id: u32) {
+        // It may have come back within the silence: then the engine knows it under a new number already.
         let is_down = !self.buffers.workers[id as usize].is_up;
         if let Some(served) = self.served.as_mut().filter(|_| is_down) {
             served.lose(self.now, id);
@@ -210,6 +215,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
 
     /// A task that is settled by now needs nobody any more.
     fn assign_no_more(&mut self, task: TaskId) {
+        // Counted as unassigned only while nobody is counted on: else it was taken off when it was given out.
         if self.buffers.outstanding[task.index()] == 0 {
             self.unassigned -= 1;
             if self.play.eligible.contains(task) {
@@ -230,6 +236,8 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
 
     /// The engine decides. Who has to stop something asks again at once.
     pub(crate) fn serve_by_engine(&mut self) {
+        // Each round somebody was told to stop and has room again. The bound keeps a fault of the rules from going
+        // round for ever.
         for _ in 0..=self.buffers.workers.len() {
             let asking = self.asking();
             let Some(served) = &mut self.served else {
@@ -240,6 +248,8 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                 if self.play.eligible.contains(task) {
                     self.play.eligible.remove(task);
                 }
+                // `start` counts attempts of the whole run; the engine has a number of its own for each task, by
+                // which it will speak of this one.
                 let number = self.start(task, id);
                 self.buffers.leases.get_mut(number).attempt = attempt;
                 self.changed_at = self.now;

@@ -8,15 +8,14 @@ use crate::earliest_finish::Forecast;
 use crate::heft::OptimisticCosts;
 use crate::leases::Leases;
 use crate::measures::{Event, Measures, Results, Stuck, What, share};
-use crate::nature::Said;
 use crate::play::Play;
 use crate::pool::{Attendance, Pool};
 use crate::pool_engine::Back;
 use crate::random::{Purpose, Stream};
 use crate::served::Served;
 use crate::spread::{Sampler, Spread};
-use crate::work::{BytesByChild, Work};
 use crate::worker::Worker;
+use crate::workload::{BytesByChild, Workload};
 use cairn_dag::TaskId;
 use cairn_kernel::NONE;
 use std::cmp::Reverse;
@@ -25,7 +24,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 /// What a pool needs to know of the tasks besides their order.
 #[derive(Debug)]
 pub(crate) struct Needs<'a> {
-    pub(crate) work: &'a Work,
+    pub(crate) work: &'a Workload,
     /// By task: expected seconds at speed 1.
     pub(crate) estimates: Vec<f64>,
     pub(crate) bytes: BytesByChild,
@@ -59,7 +58,7 @@ pub(crate) struct PoolBuffers {
     pub(crate) made_by: Vec<(u32, u32)>,
     /// By task: whether it is given up, and whether its result is wrong.
     pub(crate) given_up: Vec<bool>,
-    wrong: Vec<bool>,
+    pub(crate) wrong: Vec<bool>,
     /// Workers that want work, longest waiting first, with their tickets; stale if the ticket differs.
     pub(crate) waiting: VecDeque<(u32, u64)>,
     /// Workers that asked at this instant.
@@ -69,7 +68,7 @@ pub(crate) struct PoolBuffers {
 
 /// In the order in which events of one instant take place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+pub(crate) enum Kind {
     // First, so that a result counts that comes at the very moment its worker goes or its lease ends.
     Finish,
     Down,
@@ -85,8 +84,8 @@ pub(crate) struct PoolRun<'a, L> {
     pub(crate) needs: &'a Needs<'a>,
     pub(crate) play: Play<'a>,
     pub(crate) buffers: &'a mut PoolBuffers,
-    seed: u64,
-    run: u64,
+    pub(crate) seed: u64,
+    pub(crate) run: u64,
     joins: Option<(Sampler, Stream)>,
     /// The engine, where it decides.
     pub(crate) served: Option<Box<Served<'a>>>,
@@ -98,7 +97,7 @@ pub(crate) struct PoolRun<'a, L> {
     pub(crate) changed_at: f64,
     /// When a task was last settled, and what workers' time had come to by then.
     pub(crate) settled_at: f64,
-    settled: (f64, f64),
+    pub(crate) settled: (f64, f64),
     /// Since when those who are there wait for another to be settled.
     pub(crate) waits_since: f64,
     /// What the longest task is expected to take.
@@ -109,12 +108,12 @@ pub(crate) struct PoolRun<'a, L> {
     /// Tasks neither executed nor counted on from any worker.
     pub(crate) unassigned: usize,
     pub(crate) up_cores: f64,
-    busy_cores: f64,
-    up_time: f64,
-    idle: f64,
+    pub(crate) busy_cores: f64,
+    pub(crate) up_time: f64,
+    pub(crate) idle: f64,
     pub(crate) useful: f64,
     pub(crate) wasted: f64,
-    begun: u64,
+    pub(crate) begun: u64,
     pub(crate) requests: u64,
     pub(crate) stalls: u64,
 }
@@ -131,6 +130,7 @@ impl Pool {
         log: impl FnMut(Event),
     ) -> Result<Measures, Stuck> {
         let tasks = play.dag.len();
+        // Whatever the run before left, also one that was broken off in the middle.
         buffers.reset(tasks);
         let joins = match self.attendance {
             Attendance::Chance {
@@ -218,16 +218,20 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             };
             self.pass_time(instant.seconds());
             while let Some(&Reverse((time, kind, id, generation))) = self.buffers.events.peek() {
+                // All of one instant before anybody is served: who asks sees all that happened by then, in whichever
+                // order events were queued.
                 if time > instant {
                     break;
                 }
                 self.buffers.events.pop();
+                // Also of a stale entry: a run that only ever pops those is in vain as well.
                 self.play.note_event()?;
                 self.changed_at = self.now;
                 match kind {
                     Kind::Finish => self.finish(id, generation),
                     Kind::Down => self.go_down(id),
                     Kind::Expire => self.expire(id, generation),
+                    // Who came back within the silence is in another spell, and nobody misses it.
                     Kind::Miss if self.buffers.workers[id as usize].spell == generation => {
                         self.miss(id);
                     }
@@ -239,6 +243,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                     }
                 }
             }
+            // After the events of the instant: a result that comes at the moment of its deadline is in time.
             self.wake()?;
             self.play.welcome_fresh();
             self.serve(dispatch);
@@ -251,6 +256,8 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     fn measures(&self, is_endless: bool) -> Measures {
         let executed = self.play.game.executed_count();
         let (makespan, (up_time, idle)) = match is_endless {
+            // A run without an end would be as long as we cared to wait: it counts until the last task that came to
+            // anything.
             true => (self.settled_at, self.settled),
             false => (self.now, (self.up_time, self.idle)),
         };
@@ -313,16 +320,15 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         });
     }
 
-    fn schedule(&mut self, time: f64, kind: Kind, id: u32, generation: u32) {
+    pub(crate) fn schedule(&mut self, time: f64, kind: Kind, id: u32, generation: u32) {
         self.buffers
             .events
             .push(Reverse((Time::new(time), kind, id, generation)));
     }
 
-    // ---- workers ----
-
     fn hire(&mut self, arrives: f64) {
         let number = self.buffers.workers.len();
+        // Its own stream, by number: whoever comes and goes meanwhile changes nothing of its luck.
         let mut worker = Worker::new(self.pool, number, arrives, self.seed, self.run);
         let first = worker.first_arrival(self.pool, number);
         self.buffers.workers.push(worker);
@@ -335,6 +341,8 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         let Some((gap, stream)) = &mut self.joins else {
             return;
         };
+        // Gaps are drawn one after the other from a stream that nobody else touches: newcomers come at the same times
+        // under every policy.
         let next = self.now + gap.sample(stream);
         self.schedule(next, Kind::Join, 0, 0);
     }
@@ -383,7 +391,10 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         worker.running.clear();
         worker.is_up = false;
         worker.down_at = f64::INFINITY;
+        // Results that it made before are no longer there to be read without a transfer, and timers set for the old
+        // spell are stale.
         worker.spell += 1;
+        // Its place in the line is stale from now on; the entry itself stays there and is passed over.
         worker.ticket = 0;
         worker.free_cores = self.pool.crew.cores;
         worker.free_memory = self.pool.crew.memory;
@@ -397,7 +408,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     }
 
     /// The worker wants (more) work.
-    fn ask(&mut self, id: u32) {
+    pub(crate) fn ask(&mut self, id: u32) {
         let worker = &mut self.buffers.workers[id as usize];
         // Who waits already keeps the place it has.
         if worker.ticket == 0 {
@@ -408,228 +419,6 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         if !worker.asks {
             (worker.asks, worker.got) = (true, false);
             self.buffers.asking.push(id);
-        }
-    }
-
-    // ---- copies of tasks ----
-
-    pub(crate) fn core_time(&self, task: TaskId, start: f64) -> f64 {
-        (self.now - start) * f64::from(self.needs.work.cores(task.index()))
-    }
-
-    fn count_in(&mut self, task: TaskId) {
-        self.busy_cores += f64::from(self.needs.work.cores(task.index()));
-    }
-
-    fn count_out(&mut self, task: TaskId) {
-        self.busy_cores -= f64::from(self.needs.work.cores(task.index()));
-    }
-
-    /// Seconds until a worker has all inputs of a task.
-    pub(crate) fn transfer(&self, task: TaskId, id: u32) -> f64 {
-        if self.needs.bytes.is_empty() {
-            return 0.0;
-        }
-        let worker = &self.buffers.workers[id as usize];
-        let parents = self.play.dag.parents(task).iter().enumerate();
-        parents
-            .filter(|(_, parent)| self.buffers.made_by[parent.index()] != (id, worker.spell))
-            .map(|(k, _)| worker.transfer(self.needs.bytes.get(task.index(), k)))
-            .sum()
-    }
-
-    pub(crate) fn fits(&self, task: TaskId, id: u32) -> bool {
-        let worker = &self.buffers.workers[id as usize];
-        let work = self.needs.work;
-        work.cores(task.index()) <= worker.free_cores
-            && work.memory(task.index()) <= worker.free_memory
-    }
-
-    /// Gives a copy of the task to a worker with room for it. Its lease.
-    pub(crate) fn start(&mut self, task: TaskId, id: u32) -> u32 {
-        let transfer = self.transfer(task, id);
-        let worker = &self.buffers.workers[id as usize];
-        let begun = self.now + transfer;
-        let end = begun + self.play.durations[task.index()] / worker.speed;
-        let expected = begun + self.needs.estimates[task.index()] / worker.speed;
-        let until = worker.works_until();
-        let (number, generation) = self.buffers.leases.grant(task, id, self.now, expected);
-        self.buffers.leases.get_mut(number).attempt = self.begun as u32;
-        // Who goes down first never delivers, and nobody is told: only the end of the lease tells.
-        if end <= until {
-            self.schedule(end, Kind::Finish, number, generation);
-        }
-        // Who goes by silence has no use for it.
-        if let Some(lease) = self.pool.crew.lease.filter(|_| !self.may_have_no_end()) {
-            let estimate = self.needs.estimates[task.index()];
-            let expires = self.now + (lease.factor * estimate).max(lease.at_least);
-            // Where the result is sure to come in time, the end of the lease would change nothing: one event less a task.
-            if end > until || end > expires {
-                self.schedule(expires, Kind::Expire, number, generation);
-            }
-        }
-        if self.buffers.outstanding[task.index()] == 0 {
-            self.unassigned -= 1;
-        }
-        self.buffers.outstanding[task.index()] += 1;
-        self.buffers.alive[task.index()] += 1;
-        self.count_in(task);
-        self.begun += 1;
-        let worker = &mut self.buffers.workers[id as usize];
-        worker.got = true;
-        worker.running.push(number);
-        self.tally(id);
-        self.log(id, What::Started(task));
-        number
-    }
-
-    /// Recounts a worker's free cores and memory from what it runs: sums and differences of floats would drift.
-    fn tally(&mut self, id: u32) {
-        let worker = &self.buffers.workers[id as usize];
-        let (mut cores, mut memory) = (0, 0.0);
-        for &number in &worker.running {
-            let task = self.buffers.leases.get(number).task.index();
-            cores += self.needs.work.cores(task);
-            memory += self.needs.work.memory(task);
-        }
-        let worker = &mut self.buffers.workers[id as usize];
-        worker.free_cores = self.pool.crew.cores - cores;
-        worker.free_memory = self.pool.crew.memory - memory;
-    }
-
-    /// A worker lays a copy aside, delivered or not, and asks for more.
-    pub(crate) fn lay_aside(&mut self, number: u32) {
-        let (task, id) = (
-            self.buffers.leases.get(number).task,
-            self.buffers.leases.get(number).worker,
-        );
-        self.buffers.alive[task.index()] -= 1;
-        self.count_out(task);
-        self.buffers.leases.release(number);
-        self.buffers.workers[id as usize]
-            .running
-            .retain(|&r| r != number);
-        self.tally(id);
-        self.ask(id);
-    }
-
-    fn finish(&mut self, number: u32, generation: u32) {
-        let Some(&lease) = self.buffers.leases.find(number, generation) else {
-            return;
-        };
-        if self.served.is_some() {
-            return self.hand_back(number);
-        }
-        let task = lease.task;
-        self.useful += self.core_time(task, lease.start);
-        self.log(lease.worker, What::Finished(task));
-        self.lay_aside(number);
-        let spell = self.buffers.workers[lease.worker as usize].spell;
-        self.buffers.made_by[task.index()] = (lease.worker, spell);
-        self.note_result(task, self.says(lease.worker, task));
-        if self.play.eligible.contains(task) {
-            // Late: it was about to be given out again.
-            self.play.eligible.remove(task);
-            self.unassigned -= 1;
-        }
-        // That looks through all leases, and most tasks have one copy.
-        if self.buffers.alive[task.index()] > 0 {
-            self.stop_others(task);
-        }
-        self.play.execute(task);
-        self.note_settled();
-    }
-
-    /// What a worker says that a task made.
-    pub(crate) fn says(&self, id: u32, task: TaskId) -> Said {
-        let nature = self.buffers.workers[id as usize].nature;
-        nature.says(id, task, (self.seed, self.run))
-    }
-
-    /// What a task made counts from now on, and so does what was wrong with its inputs.
-    pub(crate) fn note_result(&mut self, task: TaskId, said: Said) {
-        if self.pool.crew.natures.liars > 0.0 {
-            let wrong = &self.buffers.wrong;
-            let mut parents = self.play.dag.parents(task).iter();
-            let is_wrong = said != Said::Honest || parents.any(|p| wrong[p.index()]);
-            self.buffers.wrong[task.index()] = is_wrong;
-        }
-    }
-
-    /// A task is executed or given up.
-    pub(crate) fn note_settled(&mut self) {
-        (self.settled_at, self.waits_since) = (self.now, self.now);
-        self.settled = (self.up_time, self.idle);
-    }
-
-    pub(crate) fn stop_others(&mut self, task: TaskId) {
-        let mut others: Vec<(u32, u32)> = (self.buffers.leases.alive())
-            .filter(|(_, l)| l.task == task)
-            .map(|(number, l)| (l.attempt, number))
-            .collect();
-        // As they were given out, which is how the engine tells them; numbers of leases are used again.
-        others.sort_unstable();
-        for (_, number) in others {
-            self.stop(number);
-        }
-    }
-
-    /// A copy is stopped, for another is back or will be sooner.
-    pub(crate) fn stop(&mut self, number: u32) {
-        let lease = *self.buffers.leases.get(number);
-        self.wasted += self.core_time(lease.task, lease.start);
-        self.log(lease.worker, What::Stopped(lease.task));
-        self.lay_aside(number);
-    }
-
-    /// The server no longer counts on a lease. One whose worker is gone is over with that.
-    pub(crate) fn count_on_no_more(&mut self, number: u32) {
-        let lease = self.buffers.leases.get_mut(number);
-        lease.outstanding = false;
-        let (task, worker, alive) = (lease.task, lease.worker, lease.alive);
-        if !alive {
-            self.buffers.leases.release(number);
-            self.log(worker, What::Expired(task));
-        }
-        self.count_back(task);
-    }
-
-    /// One copy of a task that is not settled less is counted on.
-    pub(crate) fn count_back(&mut self, task: TaskId) {
-        self.buffers.outstanding[task.index()] -= 1;
-        if self.buffers.outstanding[task.index()] == 0 {
-            self.unassigned += 1;
-            if let Some(gate) = &mut self.play.gate {
-                gate.release(task);
-            }
-            self.play.eligible.insert(task);
-        }
-    }
-
-    fn expire(&mut self, number: u32, generation: u32) {
-        let Some(&lease) = self.buffers.leases.find(number, generation) else {
-            return;
-        };
-        if self.served.is_some() {
-            // A trusted worker has as long as it takes: late tasks get copies. One that is gone is missed by now.
-            if !lease.alive {
-                self.miss(lease.worker);
-                if self.buffers.leases.find(number, generation).is_some() {
-                    self.buffers.leases.release(number);
-                }
-            }
-            return;
-        }
-        if self.buffers.made_by[lease.task.index()].0 == NONE {
-            if lease.alive {
-                self.log(lease.worker, What::Expired(lease.task));
-            }
-            return self.count_on_no_more(number);
-        }
-        // Another copy was delivered meanwhile: the task is done and must not be given out again.
-        match lease.alive {
-            true => self.buffers.leases.get_mut(number).outstanding = false,
-            false => self.buffers.leases.release(number),
         }
     }
 }

@@ -20,6 +20,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         // The engine gives copies by its own rule.
         if let Some(tail) = self.pool.crew.tail.filter(|_| self.served.is_none()) {
             let left = self.play.dag.len() - self.play.game.executed_count();
+            // Under a cap no second copies: only one result of a task is reserved for.
             let may_copy = self.play.gate.is_none();
             if may_copy && left <= tail.tasks as usize && self.play.eligible.is_empty() {
                 self.serve_tail(tail.copies);
@@ -30,6 +31,8 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             let worker = &mut self.buffers.workers[id as usize];
             worker.asks = false;
             let (got, is_up) = (worker.got, worker.is_up);
+            // Who went down at the same instant asked for nothing, and at the end of a run nobody could have got
+            // anything.
             let stalled = is_up && !got && self.unassigned > 0;
             self.requests += u64::from(got || stalled);
             self.stalls += u64::from(stalled);
@@ -53,6 +56,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             let Some((id, ticket)) = self.buffers.waiting.pop_front() else {
                 break;
             };
+            // Stale: it got its fill, or went down, since it stood there.
             if self.buffers.workers[id as usize].ticket != ticket {
                 continue;
             }
@@ -138,9 +142,11 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             (own.iter()).any(|&n| self.buffers.leases.get(n).task == task)
         };
         (self.buffers.leases.outstanding())
+            // A lease of a task that another copy delivered lives until its own end; nobody needs a copy of that.
             .filter(|l| self.buffers.made_by[l.task.index()].0 == NONE)
             .filter(|l| copies_of(l.task) < copies)
             .filter(|l| self.fits(l.task, id) && !has_own(l.task))
+            // The task last, so that leases that began together do not go by their numbers, which are used again.
             .min_by_key(|l| (copies_of(l.task), Time::new(l.start), l.task))
             .map(|l| l.task)
     }
@@ -198,6 +204,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                 let time = self.transfer(task, w as u32)
                     + self.needs.estimates[task.index()] / self.buffers.workers[w].speed;
                 let score = start + time + costs.map_or(0.0, |c| c.get(task, w));
+                // Strictly less: of equal workers the first, on every machine.
                 if best.is_none_or(|(least, ..)| score < least) {
                     best = Some((score, w, start, time));
                 }
@@ -205,7 +212,9 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             let Some((_, w, start, time)) = best else {
                 break;
             };
+            // Also where it cannot start yet: a task of lower rank must not take the worker that this one waits for.
             forecast.reserve(w, cores, memory, start + time);
+            // The forecast forgives rounding of memory; the worker's own count does not.
             if start <= self.now && self.fits(task, w as u32) {
                 self.play.eligible.remove(task);
                 if let Some(gate) = &mut self.play.gate {

@@ -7,7 +7,7 @@ use crate::measures::Measure;
 use crate::policy::Policy;
 use crate::statistics::{Ratio, ratio};
 use crate::study::{Options, Study, simulate};
-use crate::work::Work;
+use crate::workload::Workload;
 use crate::world::World;
 use cairn_dag::Dag;
 
@@ -44,7 +44,9 @@ impl Plays {
     }
 
     fn of(played: usize, tasks: usize, policies: usize, worlds: usize) -> Plays {
+        // What a run costs goes by its tasks: so many plays of the whole dag in each world are affordable.
         let plays = played / (tasks.max(1) * worlds.max(1));
+        // Policies go before runs do: a comparison of few runs is mostly chance.
         let policies = (plays / FAIR).clamp(KEPT, policies.max(KEPT)).min(policies);
         let runs = (plays / policies.max(1)).clamp(FEWEST, FULL);
         Plays { policies, runs }
@@ -88,7 +90,7 @@ pub struct Chosen {
 /// As [`simulate`], but for a lack of time.
 pub fn choose(
     dag: &Dag,
-    work: &Work,
+    work: &Workload,
     worlds: &[World],
     policies: &[Policy],
     options: &Options<'_>,
@@ -108,7 +110,7 @@ pub fn choose(
 /// which the others would be played, nobody can gain the margin on it. So many tasks on few processors need no contest.
 fn settled(
     dag: &Dag,
-    work: &Work,
+    work: &Workload,
     worlds: &[World],
     policies: &[Policy],
     options: &Options<'_>,
@@ -123,12 +125,14 @@ fn settled(
         let options = Options { runs, ..*options };
         let mut most_gained = 0.0;
         for world in worlds {
+            // Errors are told by the contest, which plays the same.
             let study = simulate(dag, work, world, first, &options).ok()?;
             if study.runs() < runs {
                 return None; // it was stopped
             }
             let of = &study.outcomes[0].runs;
             let taken: f64 = of.iter().map(|r| r.makespan).sum();
+            // All work divided among all workers: what nobody can be faster than, in the same runs.
             let least: f64 = of.iter().map(|r| r.makespan * r.utilisation).sum();
             if taken > 0.0 {
                 most_gained -= libm::log(least / taken) / worlds.len() as f64;
@@ -144,7 +148,7 @@ fn settled(
 /// Plays all of them.
 fn contest(
     dag: &Dag,
-    work: &Work,
+    work: &Workload,
     worlds: &[World],
     policies: &[Policy],
     options: &Options<'_>,
@@ -192,13 +196,14 @@ fn contest(
 /// As [`simulate`], but for a lack of time.
 pub fn play_afresh(
     dag: &Dag,
-    work: &Work,
+    work: &Workload,
     worlds: &[World],
     policies: &[Policy],
     options: &Options<'_>,
 ) -> Result<Vec<Study>, SimulateError> {
     let fresh = Options {
         runs: options.runs.min(FRESH_RUNS),
+        // Other chances, and the same ones each time: whoever asks again reads the same numbers.
         seed: options.seed.wrapping_add(1),
         ..*options
     };
@@ -211,6 +216,45 @@ pub fn play_afresh(
         }
     }
     Ok(studies)
+}
+
+/// A policy that is better than the one in force, and by how much.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Challenger {
+    /// Its place in the list.
+    pub policy: usize,
+    /// Its time over that of the one in force, in runs that did not choose it.
+    pub gain: Ratio,
+    /// Runs of each in each world that tell so.
+    pub runs: usize,
+}
+
+/// Who should replace the first policy, which is in force: whoever [`choose`] takes instead of it and is faster in fresh runs
+/// too, beyond doubt.
+///
+/// # Errors
+/// As [`simulate`], but for a lack of time.
+pub fn challenge(
+    dag: &Dag,
+    work: &Workload,
+    worlds: &[World],
+    policies: &[Policy],
+    options: &Options<'_>,
+) -> Result<Option<Challenger>, SimulateError> {
+    let policy = choose(dag, work, worlds, policies, options)?.policy;
+    if policy == 0 {
+        return Ok(None);
+    }
+    // What chose it would flatter it: it must gain in other runs, too.
+    let both = [policies[policy].clone(), policies[0].clone()];
+    let studies = play_afresh(dag, work, worlds, &both, options)?;
+    let is_sure = |gain: &Ratio| gain.ends().is_some_and(|i| i.high < 1.0);
+    let gain = joint_ratio(&studies, 0, 1).filter(is_sure);
+    Ok(gain.map(|gain| Challenger {
+        policy,
+        gain,
+        runs: studies.iter().map(Study::runs).min().unwrap_or(0),
+    }))
 }
 
 /// The worlds to try where nothing is known of the workers, for tasks that take `mean` on the mean: few workers that ask
@@ -228,6 +272,8 @@ pub fn usual_worlds(mean: f64) -> Result<[World; 2], SettingError> {
 /// Time of one policy over that of another, over several studies of the same policies with equally many runs: times count
 /// as shares of the first's mean in their world, so that no world outweighs another. `None` where nothing takes time.
 pub fn joint_ratio(studies: &[Study], first: usize, second: usize) -> Option<Ratio> {
+    // Run i of one world is added to run i of the others: where one world was stopped early, only those that all
+    // have.
     let runs = studies.iter().map(Study::runs).min()?;
     let mut times = [vec![0.0; runs], vec![0.0; runs]];
     for study in studies {
@@ -438,7 +484,7 @@ mod tests {
     #[test]
     fn nothing_that_takes_time_is_no_reason_to_leave_the_first() {
         let dag = random_dag(10, 2, 1);
-        let work = Work::known(&[Some(0.0); 10]).unwrap();
+        let work = Workload::known(&[Some(0.0); 10]).unwrap();
         let worlds = [World::throttled(2, 2).unwrap()];
         let options = Options::default();
         let chosen = choose(&dag, &work, &worlds, &policies(&dag), &options).unwrap();

@@ -1,5 +1,6 @@
 //! Named streams of random numbers: each depends on what it is for, never on who asked first. Knows no distribution.
 
+use cairn_kernel::{GOLDEN, mix};
 use rand::Rng;
 use rand_pcg::Pcg64Mcg;
 
@@ -38,9 +39,12 @@ pub(crate) struct Stream(Pcg64Mcg);
 impl Stream {
     pub(crate) fn new(seed: u64, run: u64, purpose: Purpose, index: u64) -> Stream {
         let mut hash = 0;
+        // Mixed after every word, so that (seed 1, run 2) and (seed 2, run 1) have nothing in common.
         for word in [seed, run, purpose as u64, index] {
             hash = mix(hash ^ word);
         }
+        // The generator's state has 128 bits and 64 are known: two different mixes fill it. The generator makes its
+        // state odd by itself.
         let (high, low) = (mix(hash), mix(hash ^ GOLDEN));
         Stream(Pcg64Mcg::new(u128::from(high) << 64 | u128::from(low)))
     }
@@ -65,20 +69,10 @@ impl Stream {
     /// Puts `items` in an order drawn uniformly.
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
+            // Fisher and Yates: each of what is left is as likely to come here.
             items.swap(i, self.below(i + 1));
         }
     }
-}
-
-// 2⁶⁴ over the golden ratio: its multiples lie evenly among all numbers.
-const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// SplitMix64: a bijection in which every input bit touches every output bit.
-fn mix(x: u64) -> u64 {
-    let mut z = x.wrapping_add(GOLDEN);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub struct Knows {
     /// Whether every worker shows by a short benchmark how fast it is when it comes. Benchmarks are off by some 30 %.
     pub handshake: bool,
     /// Durations that it expects are off by this much: the standard deviation of their logarithms. 0: expected durations
-    /// are those of [`crate::Work`].
+    /// are those of [`crate::Workload`].
     pub mistakes: f64,
     /// By task: its kind; durations of a kind may be off together. Empty: all are of one kind.
     pub kinds: Vec<u32>,
@@ -129,6 +129,8 @@ impl<'d> Served<'d> {
             median: 1.0,
             sigma: knows.mistakes.max(1e-12),
         });
+        // By task in order, one number each, and drawn only where mistakes are asked for: a server without them meets
+        // the same run.
         let mut stream = Stream::new(seed, run, Purpose::Mistakes, 0);
         let seconds = needs.estimates.iter().map(|&seconds| {
             let factor = match knows.mistakes > 0.0 {
@@ -176,6 +178,7 @@ impl<'d> Served<'d> {
         if let Some(terms) = &serving.volunteers {
             rules.distrust = Distrust {
                 deadline: span(terms.deadline),
+                // Which trusted results are checked must not be known to liars, nor hang on what the policy did.
                 seed: Stream::new(seed, run, Purpose::Checks, 0).number(),
                 clients,
                 ..Distrust::of_quorum(terms.quorum)
@@ -247,6 +250,7 @@ impl<'d> Served<'d> {
     pub(crate) fn up(&mut self, now: f64, id: u32, crew: &Crew, speed: f64) {
         let told = self.handshake.then(|| {
             let (seed, run) = self.ids;
+            // Anew each time it comes, and the same each time: a benchmark is of the machine, not of the moment.
             let mut stream = Stream::new(seed, run, Purpose::Handshake, u64::from(id));
             let off = Sampler::new(Spread::LogNormal {
                 median: 1.0,
@@ -260,6 +264,7 @@ impl<'d> Served<'d> {
                 .is_finite()
                 .then_some((PARTS * crew.memory) as u64),
             benchmark: told.map(|told| told.round().max(1.0) as u32),
+            // From 1, as clients are numbered; it keeps its number however often it comes, for trust is the client's.
             client: self.deadline.map(|_| ClientId(id + 1)),
             ..Offer::cpus(crew.cores)
         };
@@ -269,6 +274,8 @@ impl<'d> Served<'d> {
         if self.number.len() <= at {
             self.number.resize(at + 1, None);
         }
+        // The engine has numbered it anew: attempts of its earlier life were lost with that, since the name is the
+        // same.
         self.number[at] = Some(worker);
     }
 
@@ -287,6 +294,8 @@ impl<'d> Served<'d> {
         if self.deadline.is_none() {
             let out = &mut self.out;
             let receipt = (self.engine).give_back(moment(now), task, token, outcome, out);
+            // Nobody is given up for lost while it is up, and what it had when it went down never comes back: no
+            // return is late.
             debug_assert_eq!(receipt, Receipt::Accepted);
             return;
         }
@@ -344,6 +353,8 @@ impl<'d> Served<'d> {
         }
         let aborted = self.out.aborted.drain(..);
         effects.extend(aborted.map(|task| Effect::GivenUp(frozen(task))));
+        // Last: a copy that is stopped is forgotten, and a release of it among the events would find nothing to count
+        // back.
         let kills = self.out.kills.drain(..);
         effects.extend(kills.map(|(_, task, token)| Effect::Stop((frozen(task), token.attempt))));
         effects
@@ -372,6 +383,7 @@ fn rules(dag: &Dag, needs: &Needs<'_>) -> Rules {
     };
     if !needs.work.is_light() {
         let need = |task: TaskId| {
+            // Up for tasks and down for workers: what fits here fits in the list simulation as well.
             let memory = (PARTS * needs.work.memory(task.index())).ceil() as u64;
             (needs.work.cores(task.index()), memory)
         };

@@ -123,6 +123,7 @@ pub(crate) struct Sampler {
 
 impl Sampler {
     pub(crate) fn new(spread: Spread) -> Sampler {
+        // The bell curve is cut at zero, not clamped: a heap of durations of no time would be another distribution.
         let cut = match spread {
             Spread::Normal { mean, deviation } => below_zero(mean, deviation),
             _ => 0.0,
@@ -167,6 +168,7 @@ fn normal_quantile(u: f64) -> f64 {
     if q.abs() <= 0.425 {
         return q * ratio(0.180625 - q * q, &MIDDLE);
     }
+    // By symmetry the lower tail will do; its own small number has more digits than one minus it.
     let tail = if q < 0.0 { u } else { 1.0 - u };
     let r = (-libm::log(tail.max(f64::MIN_POSITIVE))).sqrt();
     let value = if r <= 5.0 {

@@ -89,11 +89,13 @@ pub(crate) fn summarise(samples: &[f64]) -> Summary {
 pub(crate) fn ratio(first: &[f64], second: &[f64]) -> Option<Ratio> {
     let runs = first.len() as f64;
     let [above, below] = [first, second].map(|values| sum(values) / runs);
+    // Measures are not negative: a mean of zero is zero in every run.
     if below == 0.0 {
         return None;
     }
     let mean = above / below;
     let single: Vec<f64> = first.iter().zip(second).map(|(a, b)| a / b).collect();
+    // The ratio of means stands even where some single ratio does not.
     let all_defined = second.iter().all(|&b| b != 0.0);
     // Where the first is always zero, so is the ratio.
     let deviations = first.iter().zip(second).map(|(a, b)| match above {
@@ -151,9 +153,12 @@ fn standard_error(deviations: impl Iterator<Item = f64> + Clone, scale: f64) -> 
     let squares: f64 = deviations.clone().map(|d| d * d).sum();
     let largest = deviations.clone().map(f64::abs).fold(0.0, f64::max);
     Error {
+        // One less than the runs, as the mean was taken from the same runs.
         standard: (squares / (runs.max(2) - 1) as f64 / runs.max(1) as f64).sqrt(),
         skewness: skewness(deviations, squares, runs),
         runs,
+        // Rounding leaves some 10⁻¹⁶ of the size of what was subtracted: 10⁻¹² is well above that, and far below any
+        // difference worth telling.
         all_equal: runs > 1 && largest <= 1e-12 * scale,
     }
 }
@@ -172,6 +177,7 @@ fn skewness(deviations: impl Iterator<Item = f64>, squares: f64, runs: usize) ->
 }
 
 /// The number that the standard bell curve exceeds in size one time in twenty.
+// To the last digit of a double, so that intervals are the same bits everywhere.
 const BELL: f64 = 1.959_963_984_540_054;
 
 /// The number that Student's t with so many degrees of freedom exceeds in size one time in twenty.

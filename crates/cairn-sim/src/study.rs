@@ -1,25 +1,14 @@
 //! Many runs of several policies in one world, side by side. Knows no world's inside and no file.
 
-use crate::batches::Arrivals;
-use crate::budgets::run::PATIENCE;
 use crate::budgets::study::RUNS_BETWEEN_DECISIONS;
-use crate::eligible::Eligible;
 use crate::error::{SimulateError, positive};
-use crate::gate::Gate;
-use crate::heft::{OptimisticCosts, Platform, static_schedule, upward_ranks};
-use crate::known::Known;
-use crate::measures::{Event, Measure, Measures, Stuck};
-use crate::play::Play;
-use crate::policy::{Policy, Ranking, Rule};
-use crate::pool::Pool;
-use crate::pool_run::{Dispatch, Needs, PoolBuffers};
-use crate::random::{Purpose, Stream};
-use crate::running::Running;
-use crate::served::Served;
+use crate::measures::{Event, Measure, Measures};
+use crate::policy::Policy;
+use crate::stage::{Buffers, Stage};
 use crate::statistics::{Ratio, Summary, ratio, summarise};
-use crate::work::{BytesByChild, Work};
+use crate::workload::Workload;
 use crate::world::World;
-use cairn_dag::{Dag, TaskId};
+use cairn_dag::Dag;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -103,6 +92,7 @@ impl Study {
 
     /// Whether every makespan ratio of the first policy is known to within `precision`.
     fn is_precise(&self, precision: f64) -> bool {
+        // With nobody to compare with, the mean itself must be known well enough.
         if let [only] = &self.outcomes[..] {
             let summary = summarise(&only.column(Measure::Makespan));
             let width = summary.ends().map(|i| (i.high - i.low) / 2.0);
@@ -110,6 +100,7 @@ impl Study {
         }
         (1..self.outcomes.len()).all(|other| match self.ratio(0, other, Measure::Makespan) {
             Some(ratio) => ratio.relative_half_width().is_some_and(|w| w <= precision),
+            // Nothing takes time: there is nothing to know better.
             None => true,
         })
     }
@@ -151,7 +142,7 @@ impl Outcome {
 /// that does not end, or not one run done in time.
 pub fn simulate(
     dag: &Dag,
-    work: &Work,
+    work: &Workload,
     world: &World,
     policies: &[Policy],
     options: &Options<'_>,
@@ -193,12 +184,13 @@ pub struct Endings {
 /// As [`simulate`], but for those runs.
 pub fn endings(
     dag: &Dag,
-    work: &Work,
+    work: &Workload,
     world: &World,
     policy: &Policy,
     options: &Options<'_>,
 ) -> Result<Endings, SimulateError> {
     let stage = Stage::new(dag, work, world, std::slice::from_ref(policy))?;
+    // Collected by run, whichever thread was faster, so that of several errors the first run's is told.
     let played: Vec<_> = (0..options.runs as u64)
         .into_par_iter()
         .map_init(Buffers::default, |buffers, run| {
@@ -235,7 +227,7 @@ pub struct Replay {
 /// As [`simulate`].
 pub fn replay(
     dag: &Dag,
-    work: &Work,
+    work: &Workload,
     world: &World,
     policy: &Policy,
     seed: u64,
@@ -244,87 +236,13 @@ pub fn replay(
     let stage = Stage::new(dag, work, world, std::slice::from_ref(policy))?;
     let mut events = Vec::new();
     let mut buffers = Buffers::default();
+    // As `play_all` does: the durations that this run of the study met.
     work.draw(seed, run, dag.len(), &mut buffers.durations);
     let measures = stage.play(&mut buffers, 0, seed, run, None, |event| events.push(event))?;
     Ok(Replay { measures, events })
 }
 
-/// A dag in a world, with everything computed that is the same in all runs.
-struct Stage<'a> {
-    dag: &'a Dag,
-    world: &'a World,
-    policies: &'a [Policy],
-    /// By policy: the positions of the tasks, if they are the same in all runs.
-    rankings: Vec<Option<Ranking>>,
-    needs: Needs<'a>,
-}
-
-/// What one thread needs to play runs, used again and again.
-#[derive(Default)]
-struct Buffers {
-    eligible: Eligible,
-    fresh: Vec<TaskId>,
-    durations: Vec<f64>,
-    running: Running,
-    pool: PoolBuffers,
-}
-
-impl<'a> Stage<'a> {
-    fn new(
-        dag: &'a Dag,
-        work: &'a Work,
-        world: &'a World,
-        policies: &'a [Policy],
-    ) -> Result<Stage<'a>, SimulateError> {
-        if policies.is_empty() {
-            return Err(SimulateError::NoPolicies);
-        }
-        for (i, policy) in policies.iter().enumerate() {
-            if policies[..i].iter().any(|p| p.name() == policy.name()) {
-                return Err(SimulateError::DuplicatePolicy {
-                    name: policy.name().to_owned(),
-                });
-            }
-        }
-        work.check_lengths(dag)?;
-        let is_pool = matches!(world, World::Pool(_));
-        if let World::Pool(pool) = world {
-            check_sizes(dag, work, pool)?;
-        }
-        let needs = Needs {
-            work,
-            estimates: work.estimates(dag.len()),
-            bytes: if is_pool {
-                work.bytes_by_child(dag)
-            } else {
-                BytesByChild::default()
-            },
-            least_cores: dag
-                .tasks()
-                .map(|t| work.cores(t.index()))
-                .min()
-                .unwrap_or(1),
-        };
-        let rankings = policies.iter().map(|p| match &p.rule {
-            // Workers without identity are all alike, and with equal workers both ranks are known beforehand.
-            Rule::Heft | Rule::Peft if !is_pool => {
-                let anybody = Anybody(&needs.estimates);
-                Ok(Some(
-                    planner(dag, &needs.bytes, &anybody, p.rule == Rule::Peft).0,
-                ))
-            }
-            _ => p.ranking(dag),
-        });
-        let rankings = rankings.collect::<Result<Vec<_>, _>>()?;
-        Ok(Stage {
-            dag,
-            world,
-            policies,
-            rankings,
-            needs,
-        })
-    }
-
+impl Stage<'_> {
     fn study(&self, options: &Options<'_>) -> Result<Study, SimulateError> {
         let outcome = |p: &Policy| Outcome {
             policy: p.name().to_owned(),
@@ -336,7 +254,7 @@ impl<'a> Stage<'a> {
             out_of_time: false,
             outcomes: self.policies.iter().map(outcome).collect(),
         };
-        self.check_durations(options)?;
+        self.check_durations(options.seed, options.runs as u64, options.stop)?;
         let done = AtomicUsize::new(0);
         while study.runs() < options.runs {
             let first = study.runs();
@@ -376,241 +294,5 @@ impl<'a> Stage<'a> {
             }
         }
         Ok(study)
-    }
-
-    /// Looks for a task that no worker is ever up long enough for: a run with it would never end.
-    fn check_durations(&self, options: &Options<'_>) -> Result<(), SimulateError> {
-        let World::Pool(pool) = self.world else {
-            return Ok(());
-        };
-        let refused = (0..options.runs as u64)
-            .into_par_iter()
-            .map_init(Vec::new, |durations, run| {
-                // Run 0 is looked at in any case: where durations are known all runs have the same, so that the answer does not
-                // depend on the time.
-                if run > 0 && options.stop.is_some_and(|stop| stop()) {
-                    return Ok(());
-                }
-                (self.needs.work).draw(options.seed, run, self.dag.len(), durations);
-                pool.check_durations(durations)
-            })
-            // Not any: the answer must not depend on which thread is faster.
-            .find_first(Result::is_err);
-        refused
-            .unwrap_or(Ok(()))
-            .map_err(SimulateError::NeverFinishes)
-    }
-
-    /// Every policy in one run.
-    fn play_all(
-        &self,
-        buffers: &mut Buffers,
-        seed: u64,
-        run: u64,
-        stop: Option<&(dyn Fn() -> bool + Sync)>,
-    ) -> Result<Vec<Measures>, SimulateError> {
-        self.needs
-            .work
-            .draw(seed, run, self.dag.len(), &mut buffers.durations);
-        // Drawn once for all policies: what differs between them is not luck.
-        (0..self.policies.len())
-            .map(|policy| self.play(buffers, policy, seed, run, stop, |_| ()))
-            .collect()
-    }
-
-    /// One policy in one run, whose durations have been drawn.
-    fn play(
-        &self,
-        buffers: &mut Buffers,
-        policy: usize,
-        seed: u64,
-        run: u64,
-        stop: Option<&(dyn Fn() -> bool + Sync)>,
-        log: impl FnMut(Event),
-    ) -> Result<Measures, SimulateError> {
-        let mut dispatch = self.set_up(&mut buffers.eligible, policy, seed, run);
-        let chooser = match (&self.policies[policy].rule, self.world) {
-            // Elsewhere workers ask one by one, and the best batch of one is the next of the order.
-            (Rule::Batched(_, server), World::Batches(_)) => Some(server.0.start(self.dag)),
-            _ => None,
-        };
-        let play = Play::new(
-            self.dag,
-            &buffers.durations,
-            &mut buffers.eligible,
-            &mut buffers.fresh,
-            chooser,
-            self.policies[policy]
-                .admission
-                .as_ref()
-                .map(|a| Gate::new(&a.0)),
-            stop.unwrap_or(&|| false),
-        );
-        let played = match self.world {
-            World::Batches(world) => {
-                let arrivals = Arrivals::new(world, Stream::new(seed, run, Purpose::Batches, 0));
-                world.run(play, arrivals, &mut buffers.running, log)
-            }
-            World::Throttled(world) => world.run(play, &mut buffers.running, log),
-            World::Pool(pool) => {
-                let ids = (seed, run);
-                pool.run(
-                    &self.needs,
-                    play,
-                    &mut dispatch,
-                    &mut buffers.pool,
-                    ids,
-                    log,
-                )
-            }
-        };
-        played.map_err(|stuck| self.explain(stuck, policy, run))
-    }
-
-    /// Puts the eligible tasks in the policy's order, and says how workers are served.
-    fn set_up(&self, eligible: &mut Eligible, policy: usize, seed: u64, run: u64) -> Dispatch<'_> {
-        let is_gated = self.policies[policy].admission.is_some();
-        if let Some(ranking) = &self.rankings[policy] {
-            eligible.reset_by_rank(ranking);
-            return match (&self.policies[policy].rule, self.world) {
-                (Rule::Aware(order, knows), World::Pool(_)) if !is_gated => {
-                    let served = Served::aware(self.dag, &self.needs, order, knows, (seed, run));
-                    Dispatch::Engine(Some(Box::new(served)))
-                }
-                (Rule::Served(order, serving), World::Pool(pool)) if !is_gated => {
-                    let (clients, ids) = (pool.all_workers(), (seed, run));
-                    let needs = &self.needs;
-                    let served = Served::by_order(self.dag, needs, order, serving, clients, ids);
-                    Dispatch::Engine(Some(Box::new(served)))
-                }
-                _ => Dispatch::List,
-            };
-        }
-        let tasks = self.dag.len();
-        match (&self.policies[policy].rule, self.world) {
-            (Rule::Fifo, _) => eligible.reset_by_arrival(tasks, false),
-            (Rule::Lifo, _) => eligible.reset_by_arrival(tasks, true),
-            (Rule::Random, _) => {
-                let mut order: Vec<TaskId> = self.dag.tasks().collect();
-                Stream::new(seed, run, Purpose::RandomPolicy, 0).shuffle(&mut order);
-                eligible.reset_by_rank(&Ranking::from_order(&order));
-            }
-            (rule @ (Rule::Heft | Rule::Peft), World::Pool(pool)) => {
-                let known = Known::new(pool, &self.needs.estimates, seed, run);
-                let bytes = &self.needs.bytes;
-                let (ranking, costs) = planner(self.dag, bytes, &known, *rule == Rule::Peft);
-                eligible.reset_by_rank(&ranking);
-                // A static schedule presumes that everybody stays, and that what comes next may start.
-                if is_gated || !pool.is_fixed() || !self.one_at_a_time(pool) {
-                    return Dispatch::EarliestFinish(costs);
-                }
-                let lists = static_schedule(self.dag, bytes, &known, &ranking, costs.as_ref());
-                let lists = lists
-                    .into_iter()
-                    .map(|l| l.into_iter().map(|s| s.task).collect());
-                return Dispatch::Plan(lists.collect());
-            }
-            (_, _) => {
-                unreachable!("these have a ranking from the start")
-            }
-        }
-        Dispatch::List
-    }
-
-    /// Whether no worker can ever hold two tasks.
-    fn one_at_a_time(&self, pool: &Pool) -> bool {
-        self.needs.least_cores > pool.crew.cores / 2
-    }
-
-    fn explain(&self, stuck: Stuck, policy: usize, run: u64) -> SimulateError {
-        let (policy, tasks) = (self.policies[policy].name().to_owned(), self.dag.len());
-        match stuck {
-            Stuck::OutOfWorkers { executed } => SimulateError::TraceEnds {
-                policy,
-                run,
-                executed,
-                tasks,
-            },
-            Stuck::Full { executed } => SimulateError::Full {
-                policy,
-                run,
-                executed,
-                tasks,
-            },
-            Stuck::InVain { executed } => SimulateError::NeverEnds {
-                policy,
-                run,
-                executed,
-                tasks,
-                events: PATIENCE,
-            },
-            Stuck::Stopped { executed } => SimulateError::OutOfTime {
-                policy,
-                executed,
-                tasks,
-            },
-        }
-    }
-}
-
-/// Ranks for HEFT, or for PEFT with the costs they come from.
-fn planner(
-    dag: &Dag,
-    bytes: &BytesByChild,
-    platform: &impl Platform,
-    peft: bool,
-) -> (Ranking, Option<OptimisticCosts>) {
-    if peft {
-        let costs = OptimisticCosts::new(dag, bytes, platform);
-        (Ranking::by_falling(&costs.ranks(dag)), Some(costs))
-    } else {
-        (
-            Ranking::by_falling(&upward_ranks(dag, bytes, platform)),
-            None,
-        )
-    }
-}
-
-fn check_sizes(dag: &Dag, work: &Work, pool: &Pool) -> Result<(), SimulateError> {
-    for task in dag.tasks() {
-        let (cores, memory) = (work.cores(task.index()), work.memory(task.index()));
-        let too_large = |of, needs, has| SimulateError::TaskTooLarge {
-            task,
-            of,
-            needs,
-            has,
-        };
-        if cores > pool.crew.cores {
-            return Err(too_large(
-                "cores",
-                f64::from(cores),
-                f64::from(pool.crew.cores),
-            ));
-        }
-        if memory > pool.crew.memory {
-            return Err(too_large("memory", memory, pool.crew.memory));
-        }
-    }
-    Ok(())
-}
-
-/// A single worker of speed 1, to whom nothing has to be brought: any worker where none has a name.
-struct Anybody<'a>(&'a [f64]);
-
-impl Platform for Anybody<'_> {
-    fn workers(&self) -> usize {
-        1
-    }
-    fn time(&self, task: TaskId, _: usize) -> f64 {
-        self.0[task.index()]
-    }
-    fn mean_time(&self, task: TaskId) -> f64 {
-        self.0[task.index()]
-    }
-    fn transfer(&self, _: f64, _: usize) -> f64 {
-        0.0
-    }
-    fn mean_transfer(&self, _: f64) -> f64 {
-        0.0
     }
 }

@@ -50,6 +50,8 @@ impl StudyPool {
     /// [`SettingError::BadValue`] unless the mean is finite and above zero.
     pub fn world(&self, width: u32, mean: f64, longest: f64) -> Result<World, SettingError> {
         let (times, over) = self.share;
+        // Spells of being up and down grow together: the share of time that workers are there stays that of the
+        // study.
         let unit = mean.max(longest / self.up);
         let spell = |times: f64| Spread::Exponential { mean: times * unit };
         World::pool(PoolSettings {

@@ -39,6 +39,7 @@ impl Throttled {
         mut log: impl FnMut(Event),
     ) -> Result<Measures, Stuck> {
         running.clear();
+        // Who can never be busy would count as idle for ever.
         let slots = self.workers.min(self.submitted);
         let mut queue = VecDeque::new();
         let mut free = FreeWorkers::new(slots);
@@ -48,6 +49,8 @@ impl Throttled {
         let (mut now, mut idle, mut busy) = (0.0, 0.0, 0.0);
         loop {
             play.note_event()?;
+            // All ends of an instant are in before anything is submitted: a list sees every task that became eligible
+            // then.
             play.welcome_fresh();
             while queue.len() + running.len() < self.submitted as usize {
                 let Some(task) = play.pop() else {
@@ -70,12 +73,14 @@ impl Throttled {
             }
             // Who has waited longest is served first, so those without work are the ones who ask now.
             let unserved = asking.min(free.count);
+            // After the last submission nobody could be served: such requests are no stalls and are not counted.
             requests += u64::from(asking - unserved);
             if unsubmitted > 0 {
                 requests += u64::from(unserved);
                 stalls += u64::from(unserved);
             }
             let Some(instant) = running.next_end() else {
+                // Nothing runs: either all is done, or what is left does not fit on the disk.
                 play.go_on()?;
                 break;
             };

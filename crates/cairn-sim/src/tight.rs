@@ -5,7 +5,7 @@ use crate::gate::Admission;
 use crate::measures::Measure;
 use crate::policy::Policy;
 use crate::study::{Options, Study, simulate};
-use crate::work::Work;
+use crate::workload::Workload;
 use crate::world::World;
 use cairn_dag::{Dag, TaskId};
 use cairn_plan::storage::shrink_first;
@@ -88,7 +88,7 @@ impl ListOrders<'_> {
 /// As [`simulate`].
 pub fn play_lists(
     dag: &Dag,
-    (work, world): (&Work, &World),
+    (work, world): (&Workload, &World),
     lists: &[(ListKind, Vec<TaskId>)],
     admission: &Arc<Admission>,
     options: &Options<'_>,

@@ -108,6 +108,7 @@ impl Trace {
             });
             spells[worker].push(spell);
         }
+        // One zero for all workers, or their spells would be shifted against each other.
         let zero = (spells.iter().flatten().map(|s| s.start)).fold(f64::INFINITY, f64::min);
         let changes = (spells.into_iter().zip(names))
             .map(|(spells, name)| join(spells, name, zero))
@@ -136,6 +137,8 @@ impl Trace {
         if !repeat {
             return changes.get(k).copied();
         }
+        // Up at both ends of the record: repeated, that is one long spell, not a departure and an arrival at the same
+        // instant, at which it would lose its task.
         let seamless = changes[0] == 0.0 && changes[changes.len() - 1] == self.end;
         if !seamless {
             let lap = (k / changes.len()) as f64;
@@ -146,6 +149,7 @@ impl Trace {
             return Some(0.0);
         }
         let inner = &changes[1..changes.len() - 1];
+        // Without changes inside it never goes: no further change.
         let lap = ((k - 1).checked_div(inner.len())?) as f64;
         Some(inner[(k - 1) % inner.len()] + lap * self.end)
     }
@@ -212,6 +216,7 @@ fn join(mut spells: Vec<Spell>, name: &str, zero: f64) -> Result<Vec<f64>, Trace
         if i > 0 && spell.start < spells[i - 1].end {
             let (line, before) = (spell.line, spells[i - 1].line);
             return Err(TraceError::Overlap {
+                // Rows may stand in any order: the later line of the two is the one to mend.
                 line: line.max(before),
                 other: line.min(before),
                 worker: name.to_owned(),

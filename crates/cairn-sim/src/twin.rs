@@ -4,7 +4,7 @@
 use crate::batches::Arrivals;
 use crate::random::{Purpose, Stream};
 use crate::{
-    Measures, Options, Policy, Results, SimulateError, Spread, Work, World, replay, simulate,
+    Measures, Options, Policy, Results, SimulateError, Spread, Workload, World, replay, simulate,
 };
 use cairn_dag::{Dag, TaskId};
 use cairn_oracle::any_dag;
@@ -268,13 +268,13 @@ fn policies(dag: &Dag, seed: u64) -> Vec<(Policy, Choice)> {
     ]
 }
 
-fn any_work(tasks: usize, kind: u8) -> Work {
+fn any_work(tasks: usize, kind: u8) -> Workload {
     match kind {
-        0 => Work::unit(),
+        0 => Workload::unit(),
         1 => World::study_work(),
-        2 => Work::drawn(Spread::Exponential { mean: 2.0 }).unwrap(),
+        2 => Workload::drawn(Spread::Exponential { mean: 2.0 }).unwrap(),
         // Whole numbers: many events at one instant.
-        _ => Work::known(
+        _ => Workload::known(
             &(0..tasks)
                 .map(|i| Some((1 + i * 7 % 4) as f64))
                 .collect::<Vec<_>>(),

@@ -47,6 +47,8 @@ enum Presence {
 impl Worker {
     /// The worker of this number, who arrives at `arrives` unless a trace says otherwise.
     pub(crate) fn new(pool: &Pool, number: usize, arrives: f64, seed: u64, run: u64) -> Worker {
+        // Speed, link, stay and all spells from one stream, in this order: it is the worker's alone, so nobody can
+        // shift it. What is not asked for draws nothing.
         let mut stream = Stream::new(seed, run, Purpose::Worker, number as u64);
         let mut draw = |spread: Spread| Sampler::new(spread).sample(&mut stream);
         let crew = &pool.crew;
@@ -123,6 +125,7 @@ impl Worker {
         let planned = self.planned_change(pool, number, now);
         let silent = self.silent_from();
         match self.is_up {
+            // It goes when it falls silent at the latest, and being down it does not come back after that.
             true if silent.is_finite() => Some(planned.map_or(silent, |next| next.min(silent))),
             true => planned,
             false => planned.filter(|&next| next < silent),

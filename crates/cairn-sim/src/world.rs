@@ -62,11 +62,11 @@ impl World {
     }
 
     /// The durations of the published study: Normal(1, 0.1), above zero.
-    pub fn study_work() -> crate::Work {
+    pub fn study_work() -> crate::Workload {
         let spread = crate::Spread::Normal {
             mean: 1.0,
             deviation: 0.1,
         };
-        crate::Work::drawn(spread).expect("the study's numbers are in range")
+        crate::Workload::drawn(spread).expect("the study's numbers are in range")
     }
 }

@@ -4,7 +4,7 @@ use cairn_dag::{Dag, TaskId};
 use cairn_oracle::any_dag;
 use cairn_sim::{
     Breaks, Crew, Lease, Link, Measure, Measures, Options, Policy, PoolSettings, SimulateError,
-    Spread, Trace, What, Work, World, replay, simulate,
+    Spread, Trace, What, Workload, World, replay, simulate,
 };
 use proptest::prelude::*;
 
@@ -27,17 +27,17 @@ fn fixed_pool(workers: u32, crew: Crew) -> World {
     .unwrap()
 }
 
-fn once(dag: &Dag, work: &Work, world: &World, policy: &Policy) -> Measures {
+fn once(dag: &Dag, work: &Workload, world: &World, policy: &Policy) -> Measures {
     replay(dag, work, world, policy, 7, 0).unwrap().measures
 }
 
 /// Durations that floats add without rounding.
-fn eighths(dag: &Dag) -> (Vec<f64>, Work) {
+fn eighths(dag: &Dag) -> (Vec<f64>, Workload) {
     let seconds: Vec<f64> = dag
         .tasks()
         .map(|t| f64::from(t.0 * 5 % 9 + 1) / 8.0)
         .collect();
-    let work = Work::known(&seconds.iter().map(|&s| Some(s)).collect::<Vec<_>>()).unwrap();
+    let work = Workload::known(&seconds.iter().map(|&s| Some(s)).collect::<Vec<_>>()).unwrap();
     (seconds, work)
 }
 
@@ -111,7 +111,7 @@ proptest! {
         prop_assume!(!dag.is_empty());
         let order: Vec<TaskId> = dag.tasks().rev().collect();
         let world = World::batches(1e7, 3.0).unwrap();
-        let played = replay(&dag, &Work::unit(), &world, &Policy::order("back", &order), seed, 0).unwrap();
+        let played = replay(&dag, &Workload::unit(), &world, &Policy::order("back", &order), seed, 0).unwrap();
         let mut executed = 0u32;
         let starts: Vec<(f64, TaskId)> = played.events.iter()
             .filter_map(|e| match e.what { What::Started(t) => Some((e.time, t)), _ => None }).collect();
@@ -144,10 +144,10 @@ fn no_task_takes_no_time_and_one_task_takes_its_own() {
         World::batches(1.0, 1.0).unwrap(),
     ];
     let one = Dag::from_arcs(1, vec![]).unwrap();
-    let work = Work::known(&[Some(2.5)]).unwrap();
+    let work = Workload::known(&[Some(2.5)]).unwrap();
     for world in &worlds {
         for policy in all_policies() {
-            let nothing = once(&Dag::empty(), &Work::unit(), world, &policy);
+            let nothing = once(&Dag::empty(), &Workload::unit(), world, &policy);
             assert_eq!(
                 (nothing.makespan, nothing.stall, nothing.utilisation),
                 (0.0, 0.0, 1.0)
@@ -172,7 +172,7 @@ fn no_task_takes_no_time_and_one_task_takes_its_own() {
 fn unit_durations_by_hand() {
     let diamond = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)]).unwrap();
     let two = World::throttled(2, 2).unwrap();
-    let measures = once(&diamond, &Work::unit(), &two, &Policy::fifo());
+    let measures = once(&diamond, &Workload::unit(), &two, &Policy::fifo());
     assert_eq!((measures.makespan, measures.peak_open), (3.0, 2.0));
     // 4 of 6 worker-seconds; idle for the second worker in the first round only: in the last no work is left.
     assert_eq!((measures.utilisation, measures.idle), (4.0 / 6.0, 1.0));
@@ -195,7 +195,7 @@ fn transfers_cost_latency_and_bytes() {
             ..Crew::default()
         },
     );
-    let work = Work::unit().with_bytes(vec![2.0, 8.0]).unwrap();
+    let work = Workload::unit().with_bytes(vec![2.0, 8.0]).unwrap();
     // The idle worker has waited longest and takes task 1: 0.25 + 2/4; the maker of task 0 takes task 2 for nothing.
     let measures = once(&chain, &work, &world, &Policy::fifo());
     assert_eq!(measures.makespan, 1.0 + 0.75 + 1.0);
@@ -209,7 +209,7 @@ fn transfers_cost_latency_and_bytes() {
 #[test]
 fn a_lost_task_is_given_out_again_when_its_lease_ends() {
     let one = Dag::from_arcs(1, vec![]).unwrap();
-    let work = Work::known(&[Some(3.0)]).unwrap();
+    let work = Workload::known(&[Some(3.0)]).unwrap();
     let crew = Crew {
         lease: Some(Lease {
             factor: 2.0,
@@ -255,7 +255,7 @@ fn a_lost_task_is_given_out_again_when_its_lease_ends() {
         tasks: 1,
     };
     assert_eq!(error, expected);
-    let work = Work::known(&[Some(2.0)]).unwrap();
+    let work = Workload::known(&[Some(2.0)]).unwrap();
     let repeated = World::trace(trace, true, crew).unwrap();
     assert_eq!(once(&one, &work, &repeated, &Policy::fifo()).makespan, 2.0);
 }
@@ -278,7 +278,7 @@ fn hopeless_worlds_end_in_an_error() {
         },
         ..PoolSettings::default()
     });
-    let work = Work::known(&[Some(2.0)]).unwrap();
+    let work = Workload::known(&[Some(2.0)]).unwrap();
     let error = replay(&one, &work, &world.unwrap(), &Policy::fifo(), 1, 0).unwrap_err();
     assert!(
         matches!(
@@ -319,7 +319,14 @@ fn the_law_of_large_numbers() {
     // about once in five, for after each start follow about four batches in vain.
     let chain = Dag::from_arcs(300, (0..299).map(|i| (i, i + 1)).collect()).unwrap();
     let world = World::batches(0.25, 1e-3).unwrap();
-    let study = simulate(&chain, &Work::unit(), &world, &[Policy::fifo()], &options).unwrap();
+    let study = simulate(
+        &chain,
+        &Workload::unit(),
+        &world,
+        &[Policy::fifo()],
+        &options,
+    )
+    .unwrap();
     let stall = study.summary(0, Measure::Stall).mean;
     assert!((stall - 0.8).abs() < 0.01, "{stall}");
     let makespan = study.summary(0, Measure::Makespan).mean;
@@ -329,7 +336,7 @@ fn the_law_of_large_numbers() {
 
     // Memoryless breaks: up a share 3/4 of the time, so tiny tasks on one worker take 4/3 of their sum, plus leases.
     let dag = Dag::from_arcs(1000, vec![]).unwrap();
-    let work = Work::known(&vec![Some(0.01); 1000]).unwrap();
+    let work = Workload::known(&vec![Some(0.01); 1000]).unwrap();
     let world = World::pool(PoolSettings {
         workers: 20,
         breaks: Some(Breaks {

@@ -4,7 +4,7 @@
 mod dag;
 
 use cairn_sim::{
-    Breaks, Crew, Interval, Lease, Measure, Options, Policy, PoolSettings, Spread, Study, Work,
+    Breaks, Crew, Interval, Lease, Measure, Options, Policy, PoolSettings, Spread, Study, Workload,
     World, simulate,
 };
 
@@ -12,7 +12,7 @@ use cairn_sim::{
 const RUNS: usize = 3000;
 
 /// A world, its durations, and a name for it.
-fn worlds() -> Vec<(&'static str, World, Work)> {
+fn worlds() -> Vec<(&'static str, World, Workload)> {
     let pool = |workers, up, down, speed| {
         World::pool(PoolSettings {
             workers,
@@ -41,7 +41,7 @@ fn worlds() -> Vec<(&'static str, World, Work)> {
         shape: 0.5,
         scale: 5.0,
     };
-    let drawn = |spread| Work::drawn(spread).unwrap();
+    let drawn = |spread| Workload::drawn(spread).unwrap();
     vec![
         (
             "batches",
@@ -115,7 +115,7 @@ fn of_mean(study: &Study) -> Option<Interval> {
 }
 
 /// Two orders in one of the worlds.
-fn played(world: &World, work: &Work, seed: u64, runs: usize) -> Study {
+fn played(world: &World, work: &Workload, seed: u64, runs: usize) -> Study {
     let (dag, order) = dag::airsn(12, true);
     let policies = [Policy::order("handle first", &order), Policy::fifo()];
     let options = Options {

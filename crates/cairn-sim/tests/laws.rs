@@ -4,7 +4,7 @@ use cairn_dag::{Dag, TaskId};
 use cairn_oracle::any_dag;
 use cairn_sim::{
     Breaks, Crew, Event, Lease, Link, Measures, Natures, Policy, PoolSettings, Spread, Tail, Trace,
-    What, Work, World, replay,
+    What, Workload, World, replay,
 };
 use proptest::prelude::*;
 
@@ -166,7 +166,7 @@ struct Tasks {
     seconds: Vec<f64>,
     cores: Vec<u32>,
     memory: Vec<f64>,
-    work: Work,
+    work: Workload,
 }
 
 fn tasks(dag: &Dag, crew: &Crew) -> Tasks {
@@ -182,7 +182,7 @@ fn tasks(dag: &Dag, crew: &Crew) -> Tasks {
     };
     let known: Vec<Option<f64>> = seconds.iter().map(|&s| Some(s)).collect();
     let bytes = (0..dag.arc_count()).map(|i| (i % 3) as f64).collect();
-    let work = Work::known(&known).unwrap();
+    let work = Workload::known(&known).unwrap();
     let work = work
         .with_cores(cores.clone())
         .unwrap()

@@ -8,7 +8,7 @@ use cairn_dag::{Dag, TaskId};
 use cairn_oracle::{Random, random_dag};
 use cairn_sim::{
     Breaks, Crew, Lease, Link, Measures, Natures, Policy, PoolSettings, Replay, Serving, Spread,
-    Terms, Trace, What, Work, World, replay,
+    Terms, Trace, What, Workload, World, replay,
 };
 
 const MIXED: Natures = Natures {
@@ -54,7 +54,7 @@ fn pool(workers: u32, natures: Natures) -> PoolSettings {
 
 fn play(dag: &Dag, settings: PoolSettings, serving: Serving, seed: u64) -> Replay {
     let order: Vec<TaskId> = dag.topological_order().to_vec();
-    let work = Work::drawn(Spread::Uniform {
+    let work = Workload::drawn(Spread::Uniform {
         low: 20.0,
         high: 120.0,
     });
@@ -276,7 +276,7 @@ fn a_list_that_is_served_is_the_list_simulation() {
             latency: Spread::Constant(3.0),
         });
         settings.crew.cores = 1 + random.below(3) as u32;
-        let work = Work::drawn(Spread::Uniform {
+        let work = Workload::drawn(Spread::Uniform {
             low: 20.0,
             high: 1200.0,
         });
@@ -357,7 +357,7 @@ fn who_comes_after_a_long_gap_is_waited_for() {
         }),
         ..Crew::default()
     };
-    let work = Work::drawn(Spread::Constant(50.0)).unwrap();
+    let work = Workload::drawn(Spread::Constant(50.0)).unwrap();
     let year = 365.0 * 86_400.0;
     for (rows, undone) in [
         // Both go before they are done, and come back.

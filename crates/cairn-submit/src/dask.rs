@@ -12,6 +12,7 @@ pub(crate) fn files(handover: &Handover) -> Vec<Made> {
         let (name, script) = (string(&task.name), string(&task.script));
         rows += &format!("    ({name}, {script}, {:?}),\n", task.parents);
     }
+    // The name stands in a comment: without control characters it cannot end the line.
     let parts = [("@NAME@", &*plain(&handover.name)), ("@TASKS@", &rows)];
     let text = filled(PROGRAM, &parts);
     vec![Made::new("workflow.py", text)]

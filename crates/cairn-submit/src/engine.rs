@@ -83,6 +83,7 @@ pub fn files(
     handover: &Handover,
     folder: &Path,
 ) -> Result<Vec<Made>, HandoverError> {
+    // For all alike, though not all name it: below, what is no text is taken for empty.
     text(folder).map_err(HandoverError::Path)?;
     Ok(match engine {
         Engine::Slurm => slurm::files(handover, folder),

@@ -188,11 +188,14 @@ pub(crate) fn children(tasks: &[Task]) -> Vec<Vec<u32>> {
     children
 }
 
+/// So many letters of a name are in the tag of a task.
+// For people; the place alone tells tasks apart. A dag names each task once an arc, so that long ones would make files large.
+const LETTERS: usize = 40;
+
 /// A name of ASCII letters, digits, `_` and `-` for a task, unlike that of every other place.
 pub(crate) fn tag(place: u32, name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-    // Forty letters for people; the place alone tells tasks apart.
-    let short: String = name.chars().take(40).map(plain).collect();
+    let short: String = name.chars().take(LETTERS).map(plain).collect();
     format!("t{place}-{short}")
 }
 

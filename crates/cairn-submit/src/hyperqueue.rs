@@ -39,6 +39,7 @@ fn job_file(handover: &Handover, levels: &[u32]) -> String {
             plain(&task.name),
             string(&task.script),
         );
+        // Without a request HyperQueue gives one core.
         if let Some(cpus) = task.cpus {
             text += &format!("[[task.request]]\nresources = {{ \"cpus\" = {cpus} }}\n");
         }
@@ -58,6 +59,7 @@ fn program(handover: &Handover, levels: &[u32]) -> String {
             task.cpus.unwrap_or(1),
         );
     }
+    // Strings of Python with JSON's escapes: whatever is in a name or a command stays a string.
     let name = string(&plain(&handover.name));
     let home = string(&handover.home.to_string_lossy());
     let parts = [("@NAME@", &*name), ("@HOME@", &home), ("@TASKS@", &rows)];

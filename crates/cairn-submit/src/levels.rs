@@ -22,7 +22,7 @@ pub(crate) const RESERVE: usize = 16;
 
 /// By place its level, larger first, the last one at 1. `parents` by place, each row rising; `kinds` by place: only tasks of
 /// the same kind share a level.
-pub fn levels(parents: &[&[u32]], kinds: &[u32]) -> Vec<u32> {
+pub(crate) fn levels(parents: &[&[u32]], kinds: &[u32]) -> Vec<u32> {
     let begins = Cuts::new(parents, kinds).begins();
     let many = begins.len();
     let ends = begins.iter().skip(1).copied().chain([parents.len()]);
@@ -55,6 +55,7 @@ struct Cuts<'a> {
 impl<'a> Cuts<'a> {
     fn new(parents: &'a [&'a [u32]], kinds: &'a [u32]) -> Cuts<'a> {
         let last = |row: &[u32], skip: usize| {
+            // Rows rise, so that the last one comes last in the plan; it is executed once one more than its place is.
             let place = row.iter().rev().nth(skip);
             place.map_or(0, |&p| wide(p) + 1)
         };
@@ -116,6 +117,7 @@ impl<'a> Cuts<'a> {
             children.filter(|&&c| self.but_one[c] <= begin).count()
         };
         let is_early = |task: usize| early.is_some_and(|early| self.since[task] <= early);
+        // A level grows by one task at a time, and ends before the first that would make the order within it matter.
         let yields = by_itself(begin);
         let mut ready = usize::from(is_early(begin));
         for task in begin + 1..self.parents.len() {
@@ -128,6 +130,7 @@ impl<'a> Cuts<'a> {
             let together = self.enables[task]
                 .iter()
                 .filter(|&&c| self.but_one[c] > begin);
+            // A child of several of this level becomes eligible with the last of them, whichever that is, only if it needs all.
             let mut needs_all = false;
             for &child in together {
                 let own = self.parents[child].iter().filter(|&&p| wide(p) >= begin);
@@ -136,6 +139,7 @@ impl<'a> Cuts<'a> {
                 }
                 needs_all = true;
             }
+            // One more would not be among those it needs.
             if needs_all {
                 return task + 1;
             }

@@ -19,5 +19,4 @@ pub mod slurm;
 
 pub use engine::{Engine, Made, files, unsaid};
 pub use handover::{Handover, HandoverError, Swaps, Task};
-pub use levels::levels;
 pub use program::{NO_PACKAGE, NO_SERVER, TASK_FAILED};

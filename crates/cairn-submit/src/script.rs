@@ -55,8 +55,11 @@ pub(crate) fn of(job: &Job<'_>, home: &Path) -> Result<String, String> {
     Ok(script)
 }
 
-/// The same, asked to end when an attempt has taken so long, and killed five seconds later: as `cairn run` does it. The exit
-/// code is 124 then.
+/// Seconds between asking an attempt to end and killing it.
+// As `cairn run` does it, so that a workflow is treated alike wherever it runs.
+pub(crate) const KILLING: u32 = 5;
+
+/// The same, asked to end when an attempt has taken so long, and killed [`KILLING`] seconds later. The exit code is 124 then.
 pub(crate) fn with_limit(once: String, seconds: Option<f64>) -> String {
     let Some(seconds) = seconds.filter(|s| s.is_finite() && *s > 0.0) else {
         return once;
@@ -67,7 +70,7 @@ pub(crate) fn with_limit(once: String, seconds: Option<f64>) -> String {
         false => format!("{:.3}", seconds.max(0.001)),
     };
     format!(
-        "if command -v timeout > /dev/null; then\n  set -- timeout -k 5 {seconds}\nelse\n  set --\n  \
+        "if command -v timeout > /dev/null; then\n  set -- timeout -k {KILLING} {seconds}\nelse\n  set --\n  \
          echo \"cairn: there is no program 'timeout' here: the time limit is not kept\" >&2\nfi\nexec \"$@\" /bin/sh -c {}\n",
         quoted(&once)
     )
@@ -81,6 +84,7 @@ pub(crate) fn with_retries(once: &str, retries: u32, never: Option<i32>) -> Stri
     let never = never.map_or(String::new(), |code| {
         format!("  [ $code -ne {code} ] || exit $code\n")
     });
+    // Each attempt in a shell of its own: `exec` of the first would leave nobody to count.
     format!(
         "left={retries}\nwhile :; do\n  /bin/sh -c {}\n  code=$?\n  [ $code -ne 0 ] || exit 0\n{never}  \
          [ $left -gt 0 ] || exit $code\n  left=$((left - 1))\ndone\n",

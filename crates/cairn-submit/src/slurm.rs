@@ -30,4 +30,4 @@ pub use place::{Place, PlaceError};
 pub use space::{Files, NoRoom, Planner, Space};
 pub(crate) use tools::constraint;
 pub use tools::{Tools, ToolsError};
-pub use window::{News, Standing, Step, Trouble, Window, Wishes};
+pub use window::{News, Step, Trouble, Whereabouts, Window, Wishes};

@@ -1,4 +1,7 @@
-//! The batched IC pebble game: many requests answered at once. Knows no way to choose a batch well; only tests play it.
+//! The batched IC pebble game, as \[MR05\] defines it: many requests answered at once. Knows no way to choose a batch well.
+//!
+//! Kept as a test, that to lease a batch and then to execute it *is* the paper's game. What runs is the [`Game`] itself: in the
+//! planner's batches, in the simulator's worlds of batches, and in the engine.
 
 use crate::game::{Game, IllegalMove};
 use cairn_dag::{Dag, TaskId};

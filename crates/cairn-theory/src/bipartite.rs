@@ -1,6 +1,6 @@
 //! Bipartite dags with their own dense numbering: what a block looks like when cut out. Knows no larger dag.
 
-use cairn_kernel::{DisjointSets, Joins, Rows};
+use cairn_kernel::{DisjointSets, Joins, Rows, narrow, wide};
 
 /// A bipartite dag: arcs go from sources `0..sources` to sinks `0..sinks`, both numbered from 0.
 ///
@@ -65,18 +65,18 @@ impl Bipartite {
     /// The sinks that need source `u`, sorted.
     #[inline]
     pub fn children(&self, u: u32) -> &[u32] {
-        self.children.row(u as usize)
+        self.children.row(wide(u))
     }
 
     /// The sources that sink `v` needs, sorted.
     #[inline]
     pub fn parents(&self, v: u32) -> &[u32] {
-        self.parents.row(v as usize)
+        self.parents.row(wide(v))
     }
 
     /// All arcs (source, sink), sorted.
     pub fn arcs(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        (0..self.sources() as u32).flat_map(|u| self.children(u).iter().map(move |&v| (u, v)))
+        (0..narrow(self.sources())).flat_map(|u| self.children(u).iter().map(move |&v| (u, v)))
     }
 
     /// As a puzzle without gates: sources to choose, sinks as prizes.
@@ -96,12 +96,12 @@ impl Bipartite {
     /// Whether arcs join all sources and sinks, of which there are some. Linear.
     pub(crate) fn is_connected(&self) -> bool {
         // One numbering for both sides: sinks behind the sources.
-        let (sources, nodes) = (self.sources() as u32, self.sources() + self.sinks());
+        let (sources, nodes) = (narrow(self.sources()), self.sources() + self.sinks());
         let mut sets = DisjointSets::new(nodes);
         for (u, v) in self.arcs() {
             sets.join(u, sources + v);
         }
-        nodes > 0 && (1..nodes as u32).all(|node| sets.find(node) == sets.find(0))
+        nodes > 0 && (1..narrow(nodes)).all(|node| sets.find(node) == sets.find(0))
     }
 
     /// Every arc reversed: sinks become sources. \[CMR07\], §5.
@@ -126,17 +126,17 @@ impl Bipartite {
         let mut waiting: Vec<u32> = self.parents.lengths().collect();
         let mut executed = vec![false; self.sources()];
         // Sinks without parents; a block has none, but parts of one may.
-        let mut eligible = waiting.iter().filter(|&&w| w == 0).count() as u32;
+        let mut eligible = narrow(waiting.iter().filter(|&&w| w == 0).count());
         let mut out = Vec::with_capacity(order.len() + 1);
         out.push(eligible);
         for &u in order {
             assert!(
-                !std::mem::replace(&mut executed[u as usize], true),
+                !std::mem::replace(&mut executed[wide(u)], true),
                 "source {u} twice"
             );
             for &v in self.children(u) {
-                waiting[v as usize] -= 1;
-                eligible += u32::from(waiting[v as usize] == 0);
+                waiting[wide(v)] -= 1;
+                eligible += u32::from(waiting[wide(v)] == 0);
             }
             out.push(eligible);
         }

@@ -1,6 +1,10 @@
-//! Every budget of this crate in one table, each with its reason. Those of the planner are in `cairn-plan/src/budgets.rs`.
+//! Every budget of this crate in one table, each with its reason: steps, tries, and sizes beyond which something is not tried.
+//! Those of the planner are in `cairn-plan/src/budgets.rs`.
 //!
 //! Steps, not seconds: what a step is stands with each. Reckon with some 10⁸ of the small ones a second.
+//!
+//! Not here, but with the code they belong to: from what size on another way is quicker, and what a formula can say within its
+//! number type.
 
 /// Blocks, by default; `cairn plan` allows less, since the hull comes next.
 pub(crate) mod survey {
@@ -20,6 +24,10 @@ pub(crate) mod survey {
         work: 100_000_000,
         give_up_early: false,
     };
+
+    /// Rounds in which blocks are coloured, so that equal ones are solved once: enough to tell apart whatever differs within
+    /// distance 12. A round is linear; what differs farther away is only solved twice, not wrongly.
+    pub(crate) const ROUNDS: usize = 12;
 }
 
 /// One bipartite tree, asked for by itself.

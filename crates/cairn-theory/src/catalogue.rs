@@ -2,6 +2,7 @@
 
 use crate::Bipartite;
 use crate::recognise::Kind;
+use cairn_kernel::narrow;
 
 /// The optimal profile E(t), t = 0..=sources, of a kind that has a closed form (\[MRY06\], Theorem 1; ours for K).
 ///
@@ -58,7 +59,7 @@ pub(crate) fn order(kind: &Kind, block: &Bipartite, order: &mut Vec<u32>) -> boo
     order.clear();
     match *kind {
         Kind::Q { .. } | Kind::K { .. } | Kind::W { sources: 1, .. } | Kind::M { sinks: 1, .. } => {
-            order.extend(0..block.sources() as u32);
+            order.extend(0..narrow(block.sources()));
         }
         Kind::W { .. } | Kind::N { .. } => walk_sources(block, order),
         Kind::C { .. } => walk_cycle(block, order),
@@ -83,7 +84,7 @@ fn walk_sources(block: &Bipartite, order: &mut Vec<u32>) {
     };
     // An N ends on one side with a source whose only child is shared: begun there, the first step would gain nothing.
     let is_end = |&u: &u32| shared(u) <= 1 && shared(u) < block.children(u).len();
-    let mut here = (0..block.sources() as u32).find(is_end);
+    let mut here = (0..narrow(block.sources())).find(is_end);
     // The sink that led here, which does not lead on.
     let mut over = None;
     while let Some(u) = here {
@@ -111,7 +112,7 @@ fn walk_sinks(block: &Bipartite, order: &mut Vec<u32>) {
     let leads_on = |u: u32| block.children(u).len() == 2;
     // Any end will do: an M is the same from both.
     let is_end = |&v: &u32| block.parents(v).iter().filter(|&&u| leads_on(u)).count() <= 1;
-    let mut here = (0..block.sinks() as u32).find(is_end);
+    let mut here = (0..narrow(block.sinks())).find(is_end);
     let mut over = None;
     while let Some(v) = here {
         order.extend(block.parents(v).iter().copied().filter(|&u| !leads_on(u)));

@@ -1,4 +1,6 @@
 //! The full IC pebble game: clients that ask for tasks and bring results back when they please. Knows no clock.
+//!
+//! No run plays it: the engine keeps leases of its own. It is the papers' text as code, against which the engine's laws are tested.
 
 use crate::game::{Game, IllegalMove};
 use crate::task_set::TaskSet;

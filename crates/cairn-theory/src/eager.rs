@@ -2,6 +2,7 @@
 //! than a try on others: its profile must be compared. Knows nothing of optimality.
 
 use crate::Bipartite;
+use cairn_kernel::{narrow, wide};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -23,7 +24,7 @@ pub(crate) fn eager_order(block: &Bipartite) -> Vec<u32> {
         }
     }
     // Sources without children, which nothing above asks for.
-    for source in 0..block.sources() as u32 {
+    for source in 0..narrow(block.sources()) {
         state.execute(source, &mut order);
     }
     order
@@ -43,16 +44,16 @@ struct Eager<'a> {
 
 impl Eager<'_> {
     fn new(block: &Bipartite) -> Eager<'_> {
-        let parents = |v: u32| block.parents(v).len() as u32;
+        let parents = |v: u32| narrow(block.parents(v).len());
         let mut state = Eager {
             block,
             executed: vec![false; block.sources()],
-            missing: (0..block.sinks() as u32).map(parents).collect(),
+            missing: (0..narrow(block.sinks())).map(parents).collect(),
             yields: vec![(0, 0); block.sources()],
             sources: BinaryHeap::new(),
             sinks: BinaryHeap::new(),
         };
-        for sink in 0..block.sinks() as u32 {
+        for sink in 0..narrow(block.sinks()) {
             state.count(sink);
         }
         state
@@ -60,23 +61,23 @@ impl Eager<'_> {
 
     /// Enters a sink under the number of parents it misses now.
     fn count(&mut self, sink: u32) {
-        let missing = self.missing[sink as usize];
+        let missing = self.missing[wide(sink)];
         // Only sinks that miss one or two parents move a source's yield: the others need not go through their parents.
         if missing > 2 {
             self.sinks.push(Reverse((missing, sink)));
             return;
         }
         for &source in self.block.parents(sink) {
-            if self.executed[source as usize] {
+            if self.executed[wide(source)] {
                 continue;
             }
-            let (alone, pairs) = &mut self.yields[source as usize];
+            let (alone, pairs) = &mut self.yields[wide(source)];
             match missing {
                 1 => *alone += 1,
                 _ => *pairs += 1,
             }
             self.sources
-                .push((self.yields[source as usize], Reverse(source)));
+                .push((self.yields[wide(source)], Reverse(source)));
         }
         if missing == 2 {
             self.sinks.push(Reverse((missing, sink)));
@@ -85,13 +86,13 @@ impl Eager<'_> {
 
     fn best_source(&mut self) -> Option<u32> {
         while let Some(&(yields, Reverse(source))) = self.sources.peek() {
-            let current = self.yields[source as usize] == yields;
+            let current = self.yields[wide(source)] == yields;
             // The best entry makes nothing eligible, so none does; it stays for later.
             if yields.0 == 0 {
                 return None;
             }
             self.sources.pop();
-            if current && !self.executed[source as usize] {
+            if current && !self.executed[wide(source)] {
                 return Some(source);
             }
         }
@@ -101,7 +102,7 @@ impl Eager<'_> {
     fn nearest_sink(&mut self) -> Option<u32> {
         while let Some(Reverse((missing, sink))) = self.sinks.pop() {
             // Entered again each time it misses one less: older entries are skipped.
-            if self.missing[sink as usize] == missing {
+            if self.missing[wide(sink)] == missing {
                 return Some(sink);
             }
         }
@@ -109,21 +110,21 @@ impl Eager<'_> {
     }
 
     fn execute(&mut self, source: u32, order: &mut Vec<u32>) {
-        if std::mem::replace(&mut self.executed[source as usize], true) {
+        if std::mem::replace(&mut self.executed[wide(source)], true) {
             return;
         }
         order.push(source);
         for &sink in self.block.children(source) {
             // The remaining parent of a sink that missed two no longer shares it with this source.
-            if self.missing[sink as usize] == 2 {
+            if self.missing[wide(sink)] == 2 {
                 let parents = self.block.parents(sink).iter();
-                for &other in parents.filter(|&&p| !self.executed[p as usize]) {
+                for &other in parents.filter(|&&p| !self.executed[wide(p)]) {
                     // No entry in the heap has this lower yield, but `count` below raises the first number and enters
                     // it.
-                    self.yields[other as usize].1 -= 1;
+                    self.yields[wide(other)].1 -= 1;
                 }
             }
-            self.missing[sink as usize] -= 1;
+            self.missing[wide(sink)] -= 1;
             self.count(sink);
         }
     }

@@ -6,6 +6,7 @@
 //! keeps its books beside it.
 
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::narrow;
 
 /// Where a task stands.
 ///
@@ -13,11 +14,11 @@ use cairn_dag::{Dag, TaskId};
 ///                                                ┌──────────── execute ────────────┐
 ///                                                │                                 ▼
 /// Waiting ──(its last parent is executed)──▶ Eligible ──lease──▶ Leased ──execute──▶ Executed
-///    │                                           ▲  │              │  │                │
-///    │                                           └──│── release ───┘  │                │
-///    │                                              └─────── fail ────┴──▶ Failed      │
-///    ├──(a parent is failed, aborted or cancelled)──▶ Aborted                          │
-///    └── cancel, also from Eligible and Leased ─────▶ Cancelled                        │
+///    │                                           ▲  │              │  │
+///    │                                           └──│── release ───┘  │
+///    │                                              └─────── fail ────┴──▶ Failed
+///    ├──(a parent is failed, aborted or cancelled)──▶ Aborted
+///    └── cancel, also from Eligible and Leased ─────▶ Cancelled
 ///
 /// revive:  Failed, Cancelled ──▶ Waiting, and the Aborted below that wait for nobody else
 /// reopen:  Executed ──▶ Waiting (none of its children being leased, executed or failed)
@@ -77,6 +78,12 @@ impl Standing {
 
     /// How many standings there are.
     const KINDS: usize = Standing::ALL.len();
+
+    /// Where its tasks are counted.
+    #[inline]
+    fn slot(self) -> usize {
+        self as usize
+    }
 
     /// Where the task stands after the move; `None` where the rules forbid it. A task that waits, and whose parents are
     /// all executed, is eligible from then on: that is no move of its own. Nothing is executed twice, unless it was
@@ -211,7 +218,9 @@ pub struct Game<'d> {
 impl<'d> Game<'d> {
     /// The first position: every source is eligible.
     pub fn new(dag: &'d Dag) -> Game<'d> {
-        let missing: Vec<u32> = (dag.tasks()).map(|t| dag.parents(t).len() as u32).collect();
+        let missing: Vec<u32> = (dag.tasks())
+            .map(|t| narrow(dag.parents(t).len()))
+            .collect();
         let first = |&m: &u32| match m {
             0 => Standing::Eligible,
             _ => Standing::Waiting,
@@ -219,8 +228,8 @@ impl<'d> Game<'d> {
         let standing: Vec<Standing> = missing.iter().map(first).collect();
         let mut counts = [0; Standing::KINDS];
         // Counted here once and then kept by `put`: so asking how many is O(1).
-        counts[Standing::Eligible as usize] = missing.iter().filter(|&&m| m == 0).count();
-        counts[Standing::Waiting as usize] = dag.len() - counts[Standing::Eligible as usize];
+        counts[Standing::Eligible.slot()] = missing.iter().filter(|&&m| m == 0).count();
+        counts[Standing::Waiting.slot()] = dag.len() - counts[Standing::Eligible.slot()];
         Game {
             dag,
             standing,
@@ -246,7 +255,7 @@ impl<'d> Game<'d> {
     /// How many tasks stand there.
     #[inline]
     pub fn count(&self, standing: Standing) -> usize {
-        self.counts[standing as usize]
+        self.counts[standing.slot()]
     }
 
     /// How many tasks are eligible and with nobody.
@@ -319,8 +328,8 @@ impl<'d> Game<'d> {
     #[inline]
     fn put(&mut self, task: TaskId, standing: Standing) -> Standing {
         let before = std::mem::replace(&mut self.standing[task.index()], standing);
-        self.counts[before as usize] -= 1;
-        self.counts[standing as usize] += 1;
+        self.counts[before.slot()] -= 1;
+        self.counts[standing.slot()] += 1;
         before
     }
 

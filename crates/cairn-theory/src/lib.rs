@@ -15,7 +15,7 @@
 //! The way there: [`split`] (blocks and super-dag), [`recognise`] and [`catalogue`], [`strand`], [`tree`] and
 //! [`search`] (orders and profiles of blocks), gathered in a [`survey`]; [`priority`] (▷), [`merge`] (sums) and
 //! [`ranks`]; and [`linearize`]. Beside it: the games ([`game`], [`client_game`]), what an
-//! order is worth ([`profile`], [`memory`], [`storage`]), and families given by formula ([`families`]).
+//! order is worth ([`profile`], [`memory`], [`storage`]) and the word for it ([`Verdict`]), and families given by formula ([`families`]).
 //!
 //! What the papers state and nobody runs is kept as laws that tests check: duality (`dual.rs`), the batched game
 //! (`batch_game.rs`).
@@ -38,6 +38,7 @@ mod normal;
 #[cfg(test)]
 mod testing;
 mod undirected;
+mod verdict;
 
 pub mod catalogue;
 pub mod client_game;
@@ -60,3 +61,4 @@ pub mod tree;
 
 pub use bipartite::Bipartite;
 pub use cairn_kernel::Work;
+pub use verdict::Verdict;

@@ -2,11 +2,11 @@
 //! other way to schedule.
 
 use crate::merge::largest_merge;
-use crate::ranks::{Admission, Class, NoChain, Rank, chain};
+use crate::ranks::{Admission, Class, ClassId, NoChain, Rank, chain};
 use crate::split::BlockId;
 use crate::survey::{Solution, Steps, Survey};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{Rows, Work, places};
+use cairn_kernel::{Rows, Work, narrow, places, wide};
 
 /// An IC-optimal schedule and why it is one.
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ impl Proof<'_> {
 /// [`Failure::proves_none`] says so, the dag may still have an IC-optimal schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
-    /// The dag is not composite, even without its shortcut arcs.
+    /// The dag is not composite, even without its shortcut arcs; or, where it was time to stop, with them.
     #[error("not composite: {} blocks feed each other in a cycle, by the tasks {tasks:?}", tasks.len())]
     NotComposite {
         /// A cycle of the super-dag: the tasks that lead from block to block.
@@ -167,8 +167,8 @@ impl Failure<'_> {
 /// 4. No arc of the super-dag may lead from a later rank to an earlier one.
 /// 5. Blocks in topological order, stably sorted by rank; then the sinks of the dag, isolated tasks among them.
 ///
-/// Time near-linear in tasks plus arcs beside what [`Steps`] allow, or until `work` says stop: then blocks count as too
-/// hard, and tests of ▷ as too large.
+/// Time near-linear in tasks plus arcs beside the skeleton and what [`Steps`] allow, or until `work` says stop: then
+/// shortcut arcs are left in, blocks count as too hard, and tests of ▷ as too large.
 ///
 /// ```
 /// use cairn_dag::Dag;
@@ -220,7 +220,7 @@ fn plan(survey: &Survey<'_>, work: &mut Work<'_>) -> Result<Planned, Obstacle> {
 }
 
 /// The class of each block, if each has an IC-optimal order.
-fn classes_of_blocks(survey: &Survey<'_>) -> Result<Vec<u32>, Obstacle> {
+fn classes_of_blocks(survey: &Survey<'_>) -> Result<Vec<ClassId>, Obstacle> {
     let class = |block: BlockId| match survey.solution(block) {
         Solution::Optimal(class) => Ok(class),
         Solution::NoneExists(_) => Err(Obstacle::NoOrder { block }),
@@ -235,21 +235,21 @@ fn classes_of_blocks(survey: &Survey<'_>) -> Result<Vec<u32>, Obstacle> {
 
 fn ranks(
     survey: &Survey<'_>,
-    class_of: &[u32],
+    class_of: &[ClassId],
     work: &mut Work<'_>,
 ) -> Result<Vec<Rank>, Obstacle> {
     let classes: Vec<Class<'_>> = (survey.classes().iter())
         .map(|class| Class {
             profile: &class.profile,
             copies: class.copies,
-            kind: Some(&survey.kinds()[class.kind as usize]),
+            kind: Some(&survey.kinds()[class.kind.index()]),
             strands: class.strands,
         })
         .collect();
     // All sums of strands admit: no test of ▷ is needed, whatever their number. With one class alone a level says
     // more.
     if classes.len() > 1 && classes.iter().all(|c| c.strands) && is_sum(survey) {
-        let all = (0..classes.len() as u32).collect();
+        let all = (0..classes.len()).map(ClassId::new).collect();
         return Ok(vec![Rank::Merged {
             classes: all,
             because: Admission::Strands,
@@ -260,7 +260,7 @@ fn ranks(
         let (a, b) = match none {
             NoChain::NoSum(a, b) | NoChain::TooLarge(a, b) => (a, b),
         };
-        let first = survey.classes()[a as usize].first;
+        let first = survey.classes()[a.index()].first;
         // `first` is the first block of its class, so another one of it comes later.
         let later = survey.blocks().blocks().skip(first.index() + 1);
         let second = match a == b {
@@ -268,7 +268,7 @@ fn ranks(
                 .into_iter()
                 .find(|c| class_of[c.index()] == b)
                 .unwrap_or(first),
-            false => survey.classes()[b as usize].first,
+            false => survey.classes()[b.index()].first,
         };
         match none {
             NoChain::NoSum(..) => Obstacle::Incomparable { first, second },
@@ -277,18 +277,15 @@ fn ranks(
     })
 }
 
-fn rank_of_blocks(survey: &Survey<'_>, class_of: &[u32], ranks: &[Rank]) -> Vec<u32> {
+fn rank_of_blocks(survey: &Survey<'_>, class_of: &[ClassId], ranks: &[Rank]) -> Vec<u32> {
     let mut rank_of_class = vec![0; survey.classes().len()];
     for (r, rank) in ranks.iter().enumerate() {
         let (Rank::Level(classes) | Rank::Merged { classes, .. }) = rank;
         for &class in classes {
-            rank_of_class[class as usize] = r as u32;
+            rank_of_class[class.index()] = narrow(r);
         }
     }
-    class_of
-        .iter()
-        .map(|&c| rank_of_class[c as usize])
-        .collect()
+    class_of.iter().map(|c| rank_of_class[c.index()]).collect()
 }
 
 /// An arc of the super-dag between two blocks of one merged rank: from where, to where, by which task.
@@ -308,7 +305,7 @@ fn arcs_against_rank(
                 return Err(Obstacle::AgainstRank { from, to, by });
             }
             // Inside a level any order will do, hence the topological one; inside a merge the order is fixed.
-            if rank_of[to.index()] == rank && matches!(ranks[rank as usize], Rank::Merged { .. }) {
+            if rank_of[to.index()] == rank && matches!(ranks[wide(rank)], Rank::Merged { .. }) {
                 inside.push((from, to, by));
             }
         }
@@ -328,7 +325,7 @@ fn sort_blocks(survey: &Survey<'_>, rank_of: &[u32], ranks: usize) -> Rows<Block
 /// The schedule: rank after rank, then the sinks of the dag.
 fn execute(
     survey: &Survey<'_>,
-    class_of: &[u32],
+    class_of: &[ClassId],
     ranks: &[Rank],
     blocks: &Rows<BlockId>,
 ) -> Vec<TaskId> {
@@ -350,28 +347,28 @@ fn execute(
 
 fn merge_blocks(
     survey: &Survey<'_>,
-    class_of: &[u32],
-    classes: &[u32],
+    class_of: &[ClassId],
+    classes: &[ClassId],
     members: &[BlockId],
     order: &mut Vec<TaskId>,
 ) {
     let profiles: Vec<&[u32]> = classes
         .iter()
-        .map(|&c| &*survey.classes()[c as usize].profile)
+        .map(|c| &*survey.classes()[c.index()].profile)
         .collect();
     let mut place = vec![0; survey.classes().len()];
-    for (i, &class) in classes.iter().enumerate() {
-        place[class as usize] = i as u32;
+    for (class, i) in classes.iter().zip(0..) {
+        place[class.index()] = i;
     }
     let units: Vec<u32> = members
         .iter()
-        .map(|b| place[class_of[b.index()] as usize])
+        .map(|b| place[class_of[b.index()].index()])
         .collect();
     let mut taken = vec![0usize; members.len()];
     // Members are in topological order, and of equally good ones the merge takes the first: so one that feeds an equal one
     // stays ahead of it.
     for unit in largest_merge(&profiles, &units) {
-        let unit = unit as usize;
+        let unit = wide(unit);
         order.push(survey.order(members[unit])[taken[unit]]);
         taken[unit] += 1;
     }

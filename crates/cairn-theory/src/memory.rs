@@ -4,6 +4,7 @@
 
 use crate::game::Game;
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::narrow;
 use std::ops::{AddAssign, SubAssign};
 
 /// Which results are open while a schedule is executed: those of executed tasks with an unexecuted child. Counted, or
@@ -35,7 +36,7 @@ impl<'d, Sum: Copy + Default + Ord + From<u64> + AddAssign + SubAssign> OpenResu
     pub fn new(dag: &'d Dag) -> OpenResults<'d, Sum> {
         OpenResults {
             dag,
-            needed: dag.tasks().map(|t| dag.children(t).len() as u32).collect(),
+            needed: dag.tasks().map(|t| narrow(dag.children(t).len())).collect(),
             now: Sum::default(),
             peak: Sum::default(),
         }

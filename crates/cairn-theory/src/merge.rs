@@ -16,6 +16,7 @@
 //! finitely many moves x = m. Hence *a sum admits an IC-optimal schedule iff every pair of its blocks does*, since
 //! the largest merge of all, seen on two blocks alone, is their largest merge.
 
+use cairn_kernel::{narrow, wide};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -38,22 +39,22 @@ use std::collections::BinaryHeap;
 pub fn largest_merge(profiles: &[&[u32]], units: &[u32]) -> Vec<u32> {
     // No choice: no suffixes need be ranked.
     if let [alone] = units {
-        return vec![0; profiles[*alone as usize].len() - 1];
+        return vec![0; profiles[wide(*alone)].len() - 1];
     }
     let ranks = SuffixRanks::new(profiles);
     let mut taken = vec![0u32; units.len()];
     // A unit is in the heap with the rank of its remaining string, as long as that is not empty.
     let entry = |unit: usize, taken: u32| {
-        let rank = ranks.of(units[unit] as usize, taken as usize);
-        rank.map(|rank| (rank, Reverse(unit as u32)))
+        let rank = ranks.of(wide(units[unit]), wide(taken));
+        rank.map(|rank| (rank, Reverse(narrow(unit))))
     };
     // A remaining string only shrinks when its own unit is taken, so that no entry ever goes stale.
     let mut heap: BinaryHeap<_> = (0..units.len()).filter_map(|unit| entry(unit, 0)).collect();
     let mut order = Vec::new();
     while let Some((_, Reverse(unit))) = heap.pop() {
         order.push(unit);
-        taken[unit as usize] += 1;
-        heap.extend(entry(unit as usize, taken[unit as usize]));
+        taken[wide(unit)] += 1;
+        heap.extend(entry(wide(unit), taken[wide(unit)]));
     }
     order
 }
@@ -65,8 +66,8 @@ pub(crate) fn merged_profile(profiles: &[&[u32]], units: &[u32], order: &[u32]) 
     let mut merged = Vec::with_capacity(order.len() + 1);
     merged.push(0);
     for &unit in order {
-        let profile = profiles[units[unit as usize] as usize];
-        let x = &mut taken[unit as usize];
+        let profile = profiles[wide(units[wide(unit)])];
+        let x = &mut taken[wide(unit)];
         total += profile[*x + 1] - profile[*x];
         *x += 1;
         merged.push(total);
@@ -114,15 +115,15 @@ impl SuffixRanks {
             rank.extend(profile.windows(2).map(|w| w[1] - w[0] + 1));
             rank.push(0);
             longest = longest.max(profile.len());
-            start.push(rank.len() as u32);
+            start.push(narrow(rank.len()));
         }
         // Ends of strings are suffixes, too, and equal: the smallest of all, never taken.
-        let mut sorted: Vec<u32> = (0..rank.len() as u32).collect();
-        sorted.sort_by_key(|&i| rank[i as usize]);
+        let mut sorted: Vec<u32> = (0..narrow(rank.len())).collect();
+        sorted.sort_by_key(|&i| rank[wide(i)]);
         let mut distinct = renumber(&sorted, &mut rank, |rank, i| (rank[i], 0));
         let mut known = 1;
         let end: Vec<u32> = (start.windows(2))
-            .flat_map(|w| std::iter::repeat_n(w[1] - 1, (w[1] - w[0]) as usize))
+            .flat_map(|w| std::iter::repeat_n(w[1] - 1, wide(w[1] - w[0])))
             .collect();
         // Equal profiles come once, but their tails may be equal: so ranks need not become distinct, and `longest`
         // ends it.
@@ -130,13 +131,9 @@ impl SuffixRanks {
             // The rank of what follows the first `known` increments; past the end there is nothing to tell apart.
             let after = |rank: &[u32], i: usize| {
                 let next = i + known;
-                if next < end[i] as usize {
-                    rank[next]
-                } else {
-                    0
-                }
+                if next < wide(end[i]) { rank[next] } else { 0 }
             };
-            sort_within_ranks(&mut sorted, &rank, |i| after(&rank, i as usize));
+            sort_within_ranks(&mut sorted, &rank, |i| after(&rank, wide(i)));
             let before = distinct;
             distinct = renumber(&sorted, &mut rank, |rank, i| (rank[i], after(rank, i)));
             // Who agrees on the first `known` agrees on twice as many: then also on all.
@@ -150,14 +147,14 @@ impl SuffixRanks {
 
     /// The rank of what remains of a string after `taken` increments; `None` at its end.
     fn of(&self, string: usize, taken: usize) -> Option<u32> {
-        let at = self.start[string] as usize + taken;
-        (at + 1 < self.start[string + 1] as usize).then(|| self.rank[at])
+        let at = wide(self.start[string]) + taken;
+        (at + 1 < wide(self.start[string + 1])).then(|| self.rank[at])
     }
 }
 
 /// Sorts each run of equal rank by a second key; runs of one are left alone.
 fn sort_within_ranks(sorted: &mut [u32], rank: &[u32], key: impl Fn(u32) -> u32) {
-    for run in sorted.chunk_by_mut(|&a, &b| rank[a as usize] == rank[b as usize]) {
+    for run in sorted.chunk_by_mut(|&a, &b| rank[wide(a)] == rank[wide(b)]) {
         if run.len() > 1 {
             run.sort_unstable_by_key(|&i| key(i));
         }
@@ -173,13 +170,13 @@ fn renumber(
     let mut fresh = vec![0; rank.len()];
     let mut next = 0;
     for (place, &i) in sorted.iter().enumerate() {
-        if place > 0 && key(rank, i as usize) != key(rank, sorted[place - 1] as usize) {
+        if place > 0 && key(rank, wide(i)) != key(rank, wide(sorted[place - 1])) {
             next += 1;
         }
-        fresh[i as usize] = next;
+        fresh[wide(i)] = next;
     }
     *rank = fresh;
-    sorted.len().min(next as usize + 1)
+    sorted.len().min(wide(next) + 1)
 }
 
 #[cfg(test)]

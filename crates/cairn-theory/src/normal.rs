@@ -1,7 +1,8 @@
 //! A normal numbering for blocks, so that most equal ones are found equal. Knows nothing of kinds or profiles.
 
 use crate::Bipartite;
-use cairn_kernel::{colours, places};
+use crate::budgets::survey::ROUNDS;
+use cairn_kernel::{colours, narrow, places, wide};
 
 /// Renumbers a block by what can be told of its sources and sinks without their numbers. Returns the renumbered
 /// block and, for each new number of a source, the old one.
@@ -9,33 +10,26 @@ use cairn_kernel::{colours, places};
 /// Sources are sorted by the kernel's colours. Blocks with equal results are equal up to numbering. The converse does
 /// not always hold: sources that stay alike keep the order they came in. O(arcs·log arcs).
 pub(crate) fn numbered(block: &Bipartite) -> (Bipartite, Vec<u32>) {
-    let (s, k) = (block.sources() as u32, block.sinks() as u32);
+    let (s, k) = (narrow(block.sources()), narrow(block.sinks()));
     let (sources, sinks): (Vec<u32>, Vec<u32>) = ((0..s).collect(), (0..k).collect());
     let of_source = colours(&block.joins(), &sources, &sinks, ROUNDS);
     let mut old = sources;
     // Stable: what stays alike keeps its order, so the numbering is the same in every run.
-    old.sort_by_key(|&u| of_source[u as usize]);
+    old.sort_by_key(|&u| of_source[wide(u)]);
     let new = places(&old);
     // Sinks are told by their parents alone.
     let mut rows: Vec<Vec<u32>> = (0..k)
         .map(|v| {
-            let mut row: Vec<u32> = block.parents(v).iter().map(|&u| new[u as usize]).collect();
+            let mut row: Vec<u32> = block.parents(v).iter().map(|&u| new[wide(u)]).collect();
             row.sort_unstable();
             row
         })
         .collect();
     rows.sort_unstable();
     let arcs =
-        (rows.iter().enumerate()).flat_map(|(v, row)| row.iter().map(move |&u| (u, v as u32)));
-    (
-        Bipartite::from_arcs(s as usize, k as usize, arcs.collect()),
-        old,
-    )
+        (rows.iter().enumerate()).flat_map(|(v, row)| row.iter().map(move |&u| (u, narrow(v))));
+    (Bipartite::from_arcs(wide(s), wide(k), arcs.collect()), old)
 }
-
-/// Enough to tell apart whatever differs within distance 12.
-// A round is linear; what differs farther away is only solved twice, not wrongly.
-const ROUNDS: usize = 12;
 
 #[cfg(test)]
 mod tests {

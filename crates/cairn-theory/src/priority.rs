@@ -7,7 +7,7 @@
 use crate::budgets::PRIORITY_TEST;
 use crate::recognise::Kind;
 use crate::strand::StrandKind;
-use cairn_kernel::Work;
+use cairn_kernel::{Work, long};
 
 /// ▷ between two blocks by their kinds alone, where a closed form is known. O(1).
 ///
@@ -98,7 +98,7 @@ pub(crate) fn reduces(kind: &Kind) -> bool {
 
 /// What a test of ▷ within a limit of work found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Answer {
+pub(crate) enum Answer {
     /// ▷ holds.
     Holds,
     /// ▷ fails.
@@ -116,16 +116,8 @@ pub enum Answer {
 /// In particular a profile is ▷ itself iff least = head and most = tail: then no window need be computed at all. All
 /// blocks of the catalogue are like this, and all profiles whose increments never fall. For the others windows are
 /// computed when first asked for, O(s) for each k, and kept.
-///
-/// ```
-/// use cairn_theory::{Work, priority::{Answer, Contender}};
-/// let mut work = Work::steps(1_000);
-/// let mut first = Contender::new(&[0, 3, 5]);
-/// let mut second = Contender::new(&[0, 1, 2]);
-/// assert_eq!(first.has_priority(&mut second, &mut work), Answer::Holds);
-/// ```
 #[derive(Clone, Debug)]
-pub struct Contender<'a> {
+pub(crate) struct Contender<'a> {
     profile: &'a [u32],
     /// Known to be ▷ itself.
     reflexive: bool,
@@ -139,7 +131,7 @@ impl<'a> Contender<'a> {
     ///
     /// # Panics
     /// If the profile is empty; even a block without sources has E(0).
-    pub fn new(profile: &'a [u32]) -> Contender<'a> {
+    pub(crate) fn new(profile: &'a [u32]) -> Contender<'a> {
         assert!(!profile.is_empty(), "a profile begins with E(0)");
         let increments = || profile.windows(2).map(|w| w[1] - w[0]);
         // Then the first k increments are the least and the last k the most of any window.
@@ -160,11 +152,6 @@ impl<'a> Contender<'a> {
         }
     }
 
-    /// The profile.
-    pub fn profile(&self) -> &'a [u32] {
-        self.profile
-    }
-
     fn sources(&self) -> usize {
         self.profile.len() - 1
     }
@@ -182,9 +169,13 @@ impl<'a> Contender<'a> {
     ///
     /// O(min(s1, s2)) if both are ▷ themselves or the answer is plain from heads and tails, else also
     /// O((s1 + s2)·min(s1, s2)) for windows, once.
-    pub fn has_priority(&mut self, other: &mut Contender<'_>, work: &mut Work<'_>) -> Answer {
+    pub(crate) fn has_priority(
+        &mut self,
+        other: &mut Contender<'_>,
+        work: &mut Work<'_>,
+    ) -> Answer {
         let most_k = self.sources().min(other.sources());
-        if !work.afford(PRIORITY_TEST + most_k as u64) {
+        if !work.afford(PRIORITY_TEST + long(most_k)) {
             return Answer::TooLarge;
         }
         // Heads and tails are windows too: cheap, and in most cases enough to refuse.
@@ -235,7 +226,7 @@ impl<'a> Contender<'a> {
         if self.reflexive || known >= most_k {
             return true;
         }
-        let cost = (most_k - known) as u64 * self.profile.len() as u64;
+        let cost = long(most_k - known) * long(self.profile.len());
         if !work.afford(cost) {
             return false;
         }
@@ -269,7 +260,7 @@ impl Weakest {
         work: &mut Work<'_>,
     ) -> Option<Weakest> {
         let most_k = most_k.min(one.sources());
-        if !work.afford(most_k as u64) || !one.prepare(most_k, work) {
+        if !work.afford(long(most_k)) || !one.prepare(most_k, work) {
             return None;
         }
         Some(Weakest {
@@ -300,7 +291,7 @@ impl Weakest {
         work: &mut Work<'_>,
     ) -> Answer {
         let most_k = self.least.len().min(other.sources());
-        if !work.afford(PRIORITY_TEST + most_k as u64) {
+        if !work.afford(PRIORITY_TEST + long(most_k)) {
             return Answer::TooLarge;
         }
         // Cheap refusals first: the tail is one of the windows that are computed only below.

@@ -2,6 +2,7 @@
 
 use crate::game::{Game, IllegalMove};
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::narrow;
 
 /// Why a list of tasks is no schedule of the dag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,11 +45,11 @@ pub enum OrderError {
 pub fn profile(dag: &Dag, order: &[TaskId]) -> Result<Vec<u32>, OrderError> {
     let mut game = Game::new(dag);
     let mut eligible = Vec::with_capacity(dag.len() + 1);
-    eligible.push(game.eligible_count() as u32);
+    eligible.push(narrow(game.eligible_count()));
     for (position, &task) in order.iter().enumerate() {
         (game.execute(task, |_| ()))
             .map_err(|illegal| OrderError::Illegal { position, illegal })?;
-        eligible.push(game.eligible_count() as u32);
+        eligible.push(narrow(game.eligible_count()));
     }
     // While a task is left, one is eligible: the first one left in a topological order.
     match game.eligible().next() {
@@ -64,51 +65,6 @@ pub fn profile(dag: &Dag, order: &[TaskId]) -> Result<Vec<u32>, OrderError> {
 /// The sum of a profile: the single number by which orders that beat each other at different steps are compared.
 pub fn area(profile: &[u32]) -> u64 {
     profile.iter().map(|&e| u64::from(e)).sum()
-}
-
-/// Two profiles of one dag, step by step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Comparison {
-    /// First minus second, at each step.
-    pub difference: Vec<i64>,
-    /// Steps at which the first is above.
-    pub above: usize,
-    /// Steps at which the first is below.
-    pub below: usize,
-}
-
-impl Comparison {
-    /// The step at which the first is farthest below the second, and by how much; `None` if it never is.
-    pub fn deepest(&self) -> Option<(usize, u64)> {
-        // Of equals the first, as `min_by_key` has it.
-        let (step, &depth) = (self.difference.iter().enumerate()).min_by_key(|&(_, &d)| d)?;
-        (depth < 0).then_some((step, depth.unsigned_abs()))
-    }
-}
-
-/// Compares two profiles of one dag step by step. Linear; `None` if they differ in length, as profiles of one dag
-/// never do.
-///
-/// ```
-/// use cairn_theory::profile::compare;
-/// let both = compare(&[1, 2, 1, 0], &[1, 1, 2, 0]).unwrap();
-/// assert_eq!((both.above, both.below), (1, 1));
-/// assert_eq!(both.deepest(), Some((2, 1)));
-/// ```
-pub fn compare(first: &[u32], second: &[u32]) -> Option<Comparison> {
-    if first.len() != second.len() {
-        return None;
-    }
-    let difference: Vec<i64> = (first.iter().zip(second))
-        .map(|(&a, &b)| i64::from(a) - i64::from(b))
-        .collect();
-    let above = difference.iter().filter(|&&d| d > 0).count();
-    let below = difference.iter().filter(|&&d| d < 0).count();
-    Some(Comparison {
-        difference,
-        above,
-        below,
-    })
 }
 
 #[cfg(test)]
@@ -155,21 +111,6 @@ mod tests {
                 let illegal = IllegalMove::Standing { task, found, wanted };
                 prop_assert_eq!(profile(&dag, &twice), Err(OrderError::Illegal { position: dag.len(), illegal }));
             }
-        }
-
-        /// It is nowhere below exactly where it is at least as good at every step, and so the other way round.
-        #[test]
-        fn comparison_by_definition(a in prop::collection::vec(0u32..4, 0..8), b in prop::collection::vec(0u32..4, 0..8)) {
-            let Some(both) = compare(&a, &b) else {
-                prop_assert!(a.len() != b.len());
-                return Ok(());
-            };
-            let ge = a.iter().zip(&b).all(|(x, y)| x >= y);
-            let le = a.iter().zip(&b).all(|(x, y)| x <= y);
-            prop_assert_eq!((both.below == 0, both.above == 0), (ge, le));
-            prop_assert_eq!(area(&a) as i64 - area(&b) as i64, both.difference.iter().sum::<i64>());
-            let worst = a.iter().zip(&b).map(|(&x, &y)| i64::from(y) - i64::from(x)).max().unwrap_or(0).max(0);
-            prop_assert_eq!(both.deepest().map_or(0, |(_, d)| d as i64), worst);
         }
     }
 }

@@ -19,8 +19,13 @@
 use crate::merge;
 use crate::priority::{Answer, Contender, Weakest, by_table, expands, reduces};
 use crate::recognise::Kind;
-use cairn_kernel::Work;
+use cairn_kernel::{Work, ids, long};
 use std::cmp::Ordering;
+
+ids! {
+    /// A class of blocks, counted as they are given.
+    pub ClassId,
+}
 
 /// Blocks with one and the same optimal profile.
 #[derive(Clone, Copy, Debug)]
@@ -40,12 +45,12 @@ pub struct Class<'a> {
 pub enum Rank {
     /// Classes each of which is ▷ all of them, itself included: their blocks may follow one another in any order.
     /// Or a single block.
-    Level(Vec<u32>),
+    Level(Vec<ClassId>),
     /// Classes with incomparable blocks, or strands that were not compared, whose sum admits an IC-optimal schedule:
     /// their largest merge.
     Merged {
         /// The classes.
-        classes: Vec<u32>,
+        classes: Vec<ClassId>,
         /// Why the sum admits one.
         because: Admission,
     },
@@ -64,9 +69,9 @@ pub enum Admission {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NoChain {
     /// The sum of a block of each class (the same class twice: of two of its blocks) admits no IC-optimal schedule.
-    NoSum(u32, u32),
+    NoSum(ClassId, ClassId),
     /// Comparing these two classes would take too much work.
-    TooLarge(u32, u32),
+    TooLarge(ClassId, ClassId),
 }
 
 /// The chain of the given classes, or why there is none. It exists iff the sum of all blocks admits an IC-optimal
@@ -77,17 +82,17 @@ pub enum NoChain {
 /// admits. Time O(S·log C) for S sources in C distinct classes, beside the work.
 ///
 /// ```
-/// use cairn_theory::{Work, ranks::{chain, Class, Rank}};
+/// use cairn_theory::{Work, ranks::{chain, Class, ClassId, Rank}};
 /// let class = |profile, copies| Class { profile, copies, kind: None, strands: true };
 /// // The joins of two, of three, and a fork into three: first the fork, then the smaller join.
 /// let ranks = chain(&[class(&[0, 0, 1], 4), class(&[0, 0, 0, 1], 1), class(&[0, 3], 2)], &mut Work::steps(1_000)).unwrap();
-/// assert_eq!(ranks, [2, 0, 1].map(|c| Rank::Level(vec![c])));
+/// assert_eq!(ranks, [2, 0, 1].map(|c| Rank::Level(vec![ClassId::new(c)])));
 /// ```
 ///
 /// # Errors
 /// The first pair of classes that stands in the way.
 pub fn chain(classes: &[Class<'_>], work: &mut Work<'_>) -> Result<Vec<Rank>, NoChain> {
-    let mut sorted: Vec<u32> = (0..classes.len() as u32).collect();
+    let mut sorted: Vec<ClassId> = (0..classes.len()).map(ClassId::new).collect();
     // Stable: of equal ones the class met first stays first.
     sorted.sort_by(|&a, &b| concatenation_order(profile(classes, a), profile(classes, b)));
     let mut field = Field::new(classes, work);
@@ -121,8 +126,8 @@ pub fn chain(classes: &[Class<'_>], work: &mut Work<'_>) -> Result<Vec<Rank>, No
 }
 
 /// For each class of the order, last one first, the most sources that any class after it has.
-fn longest_after(classes: &[Class<'_>], sorted: &[u32]) -> Vec<usize> {
-    let sources = |&class: &u32| profile(classes, class).len() - 1;
+fn longest_after(classes: &[Class<'_>], sorted: &[ClassId]) -> Vec<usize> {
+    let sources = |&class: &ClassId| profile(classes, class).len() - 1;
     let mut longest = vec![0];
     for class in sorted.iter().skip(1).rev() {
         longest.push(longest[longest.len() - 1].max(sources(class)));
@@ -130,8 +135,8 @@ fn longest_after(classes: &[Class<'_>], sorted: &[u32]) -> Vec<usize> {
     longest
 }
 
-fn profile<'a>(classes: &[Class<'a>], class: u32) -> &'a [u32] {
-    classes[class as usize].profile
+fn profile<'a>(classes: &[Class<'a>], class: ClassId) -> &'a [u32] {
+    classes[class.index()].profile
 }
 
 /// Compares b·a with a·b, so that the larger a·b comes first. The first difference of two strings of increments is
@@ -157,7 +162,7 @@ fn concatenation_order(a: &[u32], b: &[u32]) -> Ordering {
 
 /// Classes connected by incomparability.
 struct Component {
-    members: Vec<u32>,
+    members: Vec<ClassId>,
     /// What all of them offer, for two members and more; `None` if it would take too much work.
     weakest: Option<Weakest>,
     /// Whether all are strands.
@@ -193,13 +198,13 @@ impl<'a, 'w> Field<'a, 'w> {
     fn join(
         &mut self,
         components: &mut Vec<Component>,
-        class: u32,
+        class: ClassId,
         longest: usize,
     ) -> Result<(), NoChain> {
         let mut joined = Component {
             members: vec![class],
             weakest: None,
-            strands: self.classes[class as usize].strands,
+            strands: self.classes[class.index()].strands,
             expansive: self.is(class, expands),
         };
         // A component that has priority has all earlier ones before it, which then have priority too.
@@ -215,11 +220,15 @@ impl<'a, 'w> Field<'a, 'w> {
     }
 
     /// Whether all of a component ▷ a class; "no" if that cannot be found out but all are strands.
-    fn all_have_priority(&mut self, component: &Component, class: u32) -> Result<bool, NoChain> {
+    fn all_have_priority(
+        &mut self,
+        component: &Component,
+        class: ClassId,
+    ) -> Result<bool, NoChain> {
         if component.expansive && self.is(class, reduces) {
             return Ok(true);
         }
-        let contender = &mut self.contenders[class as usize];
+        let contender = &mut self.contenders[class.index()];
         let first = component.members[0];
         let answer = match &component.weakest {
             Some(weakest) => weakest.all_have_priority(contender, self.work),
@@ -231,7 +240,7 @@ impl<'a, 'w> Field<'a, 'w> {
             Answer::Fails => Ok(false),
             // Merged without being compared: sound, since every sum of strands admits; only the rank is larger than
             // need be.
-            Answer::TooLarge if component.strands && self.classes[class as usize].strands => {
+            Answer::TooLarge if component.strands && self.classes[class.index()].strands => {
                 Ok(false)
             }
             Answer::TooLarge => Err(NoChain::TooLarge(first, class)),
@@ -241,7 +250,7 @@ impl<'a, 'w> Field<'a, 'w> {
     /// One component of two.
     fn unite(&mut self, mut first: Component, mut second: Component, longest: usize) -> Component {
         let weakest = [&mut first, &mut second].map(|component| match component.members[..] {
-            [only] => Weakest::of(&mut self.contenders[only as usize], longest, self.work),
+            [only] => Weakest::of(&mut self.contenders[only.index()], longest, self.work),
             _ => component.weakest.take(),
         });
         // The shorter list is appended to the longer: O(C·log C) moves in all.
@@ -264,47 +273,47 @@ impl<'a, 'w> Field<'a, 'w> {
         }
     }
 
-    fn is(&self, class: u32, what: fn(&Kind) -> bool) -> bool {
-        self.classes[class as usize].kind.is_some_and(what)
+    fn is(&self, class: ClassId, what: fn(&Kind) -> bool) -> bool {
+        self.classes[class.index()].kind.is_some_and(what)
     }
 
-    fn test(&mut self, a: u32, b: u32) -> Answer {
-        let kind = |c: u32| self.classes[c as usize].kind;
+    fn test(&mut self, a: ClassId, b: ClassId) -> Answer {
+        let kind = |c: ClassId| self.classes[c.index()].kind;
         if let Some((first, second)) = kind(a).zip(kind(b))
             && let Some(holds) = by_table(first, second)
         {
             return if holds { Answer::Holds } else { Answer::Fails };
         }
-        let pair = [a as usize, b as usize];
+        let pair = [a.index(), b.index()];
         let [first, second] =
             (self.contenders.get_disjoint_mut(pair)).expect("two different classes");
         first.has_priority(second, self.work)
     }
 
     /// Whether the blocks of a class may follow one another: there is only one, or the class is ▷ itself.
-    fn may_repeat(&mut self, class: u32) -> Result<bool, NoChain> {
-        if self.classes[class as usize].copies == 1 {
+    fn may_repeat(&mut self, class: ClassId) -> Result<bool, NoChain> {
+        if self.classes[class.index()].copies == 1 {
             return Ok(true);
         }
-        match self.contenders[class as usize].is_reflexive(self.work) {
+        match self.contenders[class.index()].is_reflexive(self.work) {
             Answer::Holds => Ok(true),
             Answer::Fails => Ok(false),
-            Answer::TooLarge if self.classes[class as usize].strands => Ok(false),
+            Answer::TooLarge if self.classes[class.index()].strands => Ok(false),
             Answer::TooLarge => Err(NoChain::TooLarge(class, class)),
         }
     }
 
     /// For a ▷ b: whether also b ▷ a.
-    fn is_mutual(&self, a: u32, b: u32) -> bool {
+    fn is_mutual(&self, a: ClassId, b: ClassId) -> bool {
         concatenation_order(profile(self.classes, a), profile(self.classes, b)).is_eq()
     }
 
     /// Why the sum of all blocks of these classes admits an IC-optimal schedule.
-    fn admission(&mut self, component: &[u32]) -> Result<Admission, NoChain> {
-        let (strands, others): (Vec<u32>, Vec<u32>) =
-            (component.iter()).partition(|&&class| self.classes[class as usize].strands);
+    fn admission(&mut self, component: &[ClassId]) -> Result<Admission, NoChain> {
+        let (strands, others): (Vec<ClassId>, Vec<ClassId>) =
+            (component.iter()).partition(|&&class| self.classes[class.index()].strands);
         for (i, &a) in others.iter().enumerate() {
-            if self.classes[a as usize].copies > 1 {
+            if self.classes[a.index()].copies > 1 {
                 self.check_sum(a, a)?;
             }
             // Two strands need no test (CMR07, Theorem 4.1); a pair that is comparable needs none of its sum.
@@ -322,9 +331,9 @@ impl<'a, 'w> Field<'a, 'w> {
     }
 
     /// Whether the sum of a block of each class admits an IC-optimal schedule.
-    fn check_sum(&mut self, a: u32, b: u32) -> Result<(), NoChain> {
+    fn check_sum(&mut self, a: ClassId, b: ClassId) -> Result<(), NoChain> {
         let (first, second) = (profile(self.classes, a), profile(self.classes, b));
-        let cells = first.len() as u64 * second.len() as u64;
+        let cells = long(first.len()) * long(second.len());
         if !self.work.afford(cells) {
             return Err(NoChain::TooLarge(a, b));
         }
@@ -340,7 +349,7 @@ mod tests {
     use super::*;
     use crate::merge::{largest_merge, merged_profile};
     use crate::testing::any_profile;
-    use cairn_kernel::convolve;
+    use cairn_kernel::{convolve, narrow, wide};
     use cairn_oracle::has_priority;
     use proptest::prelude::*;
 
@@ -356,8 +365,10 @@ mod tests {
     /// The profile of executing rank after rank.
     fn executed(classes: &[Class<'_>], ranks: &[Rank]) -> Vec<u32> {
         let rows: Vec<&[u32]> = classes.iter().map(|c| c.profile).collect();
-        let units = |members: &[u32]| -> Vec<u32> {
-            let copies = |&c: &u32| std::iter::repeat_n(c, classes[c as usize].copies as usize);
+        let units = |members: &[ClassId]| -> Vec<u32> {
+            let copies = |c: &ClassId| {
+                std::iter::repeat_n(narrow(c.index()), wide(classes[c.index()].copies))
+            };
             members.iter().flat_map(copies).collect()
         };
         let mut all = vec![0];
@@ -412,14 +423,14 @@ mod tests {
                 Ok(ranks) => ranks,
                 Err(NoChain::NoSum(a, b)) => {
                     prop_assert!(!admits);
-                    prop_assert!(!merge::sum_admits(classes[a as usize].profile, classes[b as usize].profile));
+                    prop_assert!(!merge::sum_admits(classes[a.index()].profile, classes[b.index()].profile));
                     return Ok(());
                 }
                 Err(NoChain::TooLarge(..)) => { prop_assert!(false, "unlimited work"); return Ok(()) }
             };
             prop_assert!(admits);
             prop_assert_eq!(executed(&classes, &ranks), best);
-            let holds = |a: u32, b: u32| has_priority(classes[a as usize].profile, classes[b as usize].profile);
+            let holds = |a: ClassId, b: ClassId| has_priority(classes[a.index()].profile, classes[b.index()].profile);
             let members = |r: &Rank| match r { Rank::Level(c) | Rank::Merged { classes: c, .. } => c.clone() };
             for (i, rank) in ranks.iter().enumerate() {
                 for a in members(rank) {
@@ -429,7 +440,7 @@ mod tests {
                 }
                 if let Rank::Level(level) = rank {
                     for &a in level {
-                        prop_assert!(level.iter().all(|&b| holds(a, b) || level.len() == 1 && classes[a as usize].copies == 1));
+                        prop_assert!(level.iter().all(|&b| holds(a, b) || level.len() == 1 && classes[a.index()].copies == 1));
                     }
                 } else {
                     let all = members(rank);
@@ -439,7 +450,7 @@ mod tests {
                         let a = reached[next];
                         next += 1;
                         let more = all.iter().copied().filter(|&b| !holds(a, b) && !holds(b, a));
-                        let fresh: Vec<u32> = more.filter(|b| !reached.contains(b)).collect();
+                        let fresh: Vec<ClassId> = more.filter(|b| !reached.contains(b)).collect();
                         reached.extend(fresh);
                     }
                     prop_assert_eq!(reached.len(), all.len());

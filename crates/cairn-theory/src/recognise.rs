@@ -2,6 +2,7 @@
 
 use crate::Bipartite;
 use crate::strand::{Strand, StrandKind};
+use cairn_kernel::narrow;
 use std::fmt;
 
 /// What a block is. Each block has exactly one kind: the first that fits, in the order below.
@@ -120,7 +121,7 @@ pub(crate) fn recognise_block(block: &Bipartite) -> (Kind, Option<Strand>) {
 
 /// The kind of a block of the catalogue: degrees and counts tell it, the block being connected.
 fn by_degrees(block: &Bipartite) -> Option<Kind> {
-    let (sources, sinks) = (block.sources() as u32, block.sinks() as u32);
+    let (sources, sinks) = (narrow(block.sources()), narrow(block.sinks()));
     match (sources, sinks) {
         (1, 1) => return Some(Kind::N { sources }),
         (1, degree) => return Some(Kind::W { sources, degree }),
@@ -151,14 +152,14 @@ fn by_degrees(block: &Bipartite) -> Option<Kind> {
     if into.most == 2 && out.all(out.most) && (0..sources).all(|u| shared_sinks(u) <= 2) {
         return Some(Kind::W {
             sources,
-            degree: out.most as u32,
+            degree: narrow(out.most),
         });
     }
     let shared_sources = |v: u32| count(block.parents(v), |u| block.children(u).len() > 1);
     if out.most == 2 && into.all(into.most) && (0..sinks).all(|v| shared_sources(v) <= 2) {
         return Some(Kind::M {
             sinks,
-            degree: into.most as u32,
+            degree: narrow(into.most),
         });
     }
     None
@@ -193,7 +194,7 @@ fn count(row: &[u32], is: impl Fn(u32) -> bool) -> usize {
 }
 
 fn is_expansive(block: &Bipartite) -> bool {
-    (0..block.sources() as u32).all(|u| {
+    (0..narrow(block.sources())).all(|u| {
         let children = block.children(u);
         let private = count(children, |v| block.parents(v).len() == 1);
         private >= 2 && children.len() - private <= private

@@ -10,7 +10,7 @@
 use crate::Bipartite;
 use crate::budgets::search::{MOST_CLASSES, MOST_SOURCES};
 use crate::eager::eager_order;
-use cairn_kernel::{Stopped, Work};
+use cairn_kernel::{Stopped, Work, narrow, wide};
 use std::collections::{BTreeMap, HashSet};
 
 /// What exact search found.
@@ -121,22 +121,23 @@ impl Classes {
     fn new(block: &Bipartite) -> Classes {
         // Sorted maps: classes are numbered the same way in every run, and with them the states that fit the budget.
         let mut by_children: BTreeMap<&[u32], Vec<u32>> = BTreeMap::new();
-        for u in 0..block.sources() as u32 {
+        for u in 0..narrow(block.sources()) {
             by_children.entry(block.children(u)).or_default().push(u);
         }
         let idle = by_children.remove(&[][..]).unwrap_or_default();
         let members: Vec<Vec<u32>> = by_children.into_values().collect();
-        let mut class = vec![usize::MAX; block.sources()];
+        // Idle sources have none; nor is one asked for, as they are nobody's parents.
+        let mut class = vec![0; block.sources()];
         for (i, sources) in members.iter().enumerate() {
-            sources.iter().for_each(|&u| class[u as usize] = i);
+            sources.iter().for_each(|&u| class[wide(u)] = i);
         }
         let mut by_parents: BTreeMap<&[u32], u32> = BTreeMap::new();
-        for v in 0..block.sinks() as u32 {
+        for v in 0..narrow(block.sinks()) {
             *by_parents.entry(block.parents(v)).or_default() += 1;
         }
         let free = by_parents.remove(&[][..]).unwrap_or(0);
         let sinks = by_parents.into_iter().map(|(row, weight)| {
-            let mut parents: Vec<usize> = row.iter().map(|&u| class[u as usize]).collect();
+            let mut parents: Vec<usize> = row.iter().map(|&u| class[wide(u)]).collect();
             parents.sort_unstable();
             parents.dedup();
             let mut closure = Set::empty(members.len());
@@ -149,7 +150,7 @@ impl Classes {
         });
         Classes {
             sinks: sinks.collect(),
-            size: members.iter().map(|m| m.len() as u32).collect(),
+            size: members.iter().map(|m| narrow(m.len())).collect(),
             members,
             free,
             idle,
@@ -229,7 +230,7 @@ impl Search<'_, '_> {
     }
 
     fn raise(&mut self, state: &State) {
-        for best in &mut self.profile[state.size as usize..] {
+        for best in &mut self.profile[wide(state.size)..] {
             // The profile never falls, so all beyond are as large.
             if *best >= state.eligible {
                 break;
@@ -265,7 +266,7 @@ impl Search<'_, '_> {
         let mut offer = offers.next();
         let mut bought = u64::from(state.eligible);
         let mut purse = 0;
-        for &best in &self.profile[state.size as usize..] {
+        for &best in &self.profile[wide(state.size)..] {
             while let Some((cost, weight)) = offer {
                 let whole = cost * u64::from(weight);
                 if whole > purse {
@@ -306,7 +307,7 @@ impl Search<'_, '_> {
                     continue;
                 }
                 let next = self.with(&state, sink)?;
-                let size = next.size as usize;
+                let size = wide(next.size);
                 let optimal = next.eligible == self.profile[size];
                 if optimal
                     // Until the last source of the closure nothing more becomes eligible, so what there is must be the

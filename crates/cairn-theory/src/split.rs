@@ -2,18 +2,11 @@
 
 use crate::Bipartite;
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{NONE, Rows};
+use cairn_kernel::{NONE, Rows, ids, narrow, wide};
 
-/// A block of one decomposition: a dense index, `0..blocks`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct BlockId(pub u32);
-
-impl BlockId {
-    /// The id as an index into a `Vec` with one entry a block.
-    #[inline]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
+ids! {
+    /// A block of one decomposition: a dense index, `0..blocks`.
+    pub BlockId,
 }
 
 /// The blocks of a dag and its super-dag.
@@ -49,9 +42,9 @@ impl BlockId {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Decomposition {
-    /// By task: the block of its out-copy and of its in-copy, or `NONE`.
-    out_block: Vec<u32>,
-    in_block: Vec<u32>,
+    /// By task: the block of its out-copy and of its in-copy, if it has them.
+    out_block: Vec<Option<BlockId>>,
+    in_block: Vec<Option<BlockId>>,
     /// By task: the place of its in-copy among the sinks of the block.
     in_place: Vec<u32>,
     sources: Rows<TaskId>,
@@ -101,7 +94,7 @@ impl Decomposition {
 
     /// All blocks, in the order of their ids: that of their first sources in the dag's topological order.
     pub fn blocks(&self) -> impl ExactSizeIterator<Item = BlockId> + use<> {
-        (0..self.len() as u32).map(BlockId)
+        (0..self.len()).map(BlockId::new)
     }
 
     /// The blocks, each after all blocks that feed it. Unless the dag is composite, it stops short: these are the
@@ -125,15 +118,13 @@ impl Decomposition {
     /// The block that `task` is a source of; `None` for a sink of the dag.
     #[inline]
     pub fn block_below(&self, task: TaskId) -> Option<BlockId> {
-        let block = self.out_block[task.index()];
-        (block != NONE).then_some(BlockId(block))
+        self.out_block[task.index()]
     }
 
     /// The block that `task` is a sink of; `None` for a source of the dag.
     #[inline]
     pub fn block_above(&self, task: TaskId) -> Option<BlockId> {
-        let block = self.in_block[task.index()];
-        (block != NONE).then_some(BlockId(block))
+        self.in_block[task.index()]
     }
 
     /// The arcs of the super-dag out of `block`: where each leads, and by which task. Several tasks may lead to the
@@ -154,7 +145,7 @@ impl Decomposition {
         let mut met = vec![NONE; self.len()];
         let mut walked: Vec<TaskId> = Vec::new();
         while met[at.index()] == NONE {
-            met[at.index()] = walked.len() as u32;
+            met[at.index()] = narrow(walked.len());
             let feeder = (self.sources(at).iter()).find_map(|&task| {
                 let above = self.block_above(task)?;
                 (!sorted[above.index()]).then_some((above, task))
@@ -164,7 +155,7 @@ impl Decomposition {
             at = above;
         }
         // The walk's first steps may lie before the cycle.
-        let mut cycle = walked.split_off(met[at.index()] as usize);
+        let mut cycle = walked.split_off(wide(met[at.index()]));
         cycle.reverse();
         Some(cycle)
     }
@@ -182,7 +173,7 @@ impl Decomposition {
         let sources = self.sources(block);
         let arcs = sources.iter().enumerate().flat_map(|(u, &task)| {
             let children = dag.children(task).iter();
-            children.map(move |v| (u as u32, self.in_place[v.index()]))
+            children.map(move |v| (narrow(u), self.in_place[v.index()]))
         });
         out.refill(sources.len(), self.sinks(block).len(), arcs);
     }
@@ -192,7 +183,7 @@ impl Decomposition {
         let fed = |&&task: &&TaskId| self.block_above(task).is_some();
         let mut waiting: Vec<u32> = (self.blocks())
             // Parallel arcs are counted each, here and when they are taken away below.
-            .map(|b| self.sources(b).iter().filter(fed).count() as u32)
+            .map(|b| narrow(self.sources(b).iter().filter(fed).count()))
             .collect();
         let mut order: Vec<BlockId> = Vec::with_capacity(self.len());
         order.extend(self.blocks().filter(|b| waiting[b.index()] == 0));
@@ -212,28 +203,29 @@ impl Decomposition {
 }
 
 /// The block of each out-copy and of each in-copy, and how many blocks there are.
-fn label(dag: &Dag) -> (Vec<u32>, Vec<u32>, usize) {
-    let mut out_block = vec![NONE; dag.len()];
-    let mut in_block = vec![NONE; dag.len()];
+fn label(dag: &Dag) -> (Vec<Option<BlockId>>, Vec<Option<BlockId>>, usize) {
+    let mut out_block = vec![None; dag.len()];
+    let mut in_block = vec![None; dag.len()];
     let mut blocks = 0;
     // One stack for all blocks, of which there may be nearly as many as tasks.
     let mut open = Vec::new();
     // In topological order, which numbers the blocks as `blocks` says.
     for &root in dag.topological_order() {
-        if dag.is_sink(root) || out_block[root.index()] != NONE {
+        if dag.is_sink(root) || out_block[root.index()].is_some() {
             continue;
         }
-        out_block[root.index()] = blocks;
+        let block = Some(BlockId::new(blocks));
+        out_block[root.index()] = block;
         open.push(root);
         while let Some(task) = open.pop() {
             for &child in dag.children(task) {
-                if in_block[child.index()] != NONE {
+                if in_block[child.index()].is_some() {
                     continue;
                 }
-                in_block[child.index()] = blocks;
+                in_block[child.index()] = block;
                 for &parent in dag.parents(child) {
-                    if out_block[parent.index()] == NONE {
-                        out_block[parent.index()] = blocks;
+                    if out_block[parent.index()].is_none() {
+                        out_block[parent.index()] = block;
                         open.push(parent);
                     }
                 }
@@ -241,16 +233,16 @@ fn label(dag: &Dag) -> (Vec<u32>, Vec<u32>, usize) {
         }
         blocks += 1;
     }
-    (out_block, in_block, blocks as usize)
+    (out_block, in_block, blocks)
 }
 
 /// Rows of tasks by block, in id order within each row.
-fn by_block(blocks: usize, block_of: &[u32]) -> Rows<TaskId> {
-    let tasks = block_of
-        .iter()
-        .zip(0..)
-        .filter(|(block, _)| **block != NONE);
-    Rows::by_row(blocks, tasks.map(|(&block, task)| (block, TaskId(task))))
+fn by_block(blocks: usize, block_of: &[Option<BlockId>]) -> Rows<TaskId> {
+    let tasks = block_of.iter().zip(0..);
+    Rows::by_row(
+        blocks,
+        tasks.filter_map(|(&block, task)| Some((block?, TaskId(task)))),
+    )
 }
 
 #[cfg(test)]

@@ -1,14 +1,20 @@
 //! All blocks of a dag with their kinds, optimal profiles and orders. Knows nothing of ranks or whole schedules.
 
+use crate::ranks::ClassId;
 use crate::recognise::{Kind, recognise_block};
 use crate::search::{self, SearchAnswer};
 use crate::split::{BlockId, Decomposition};
 use crate::tree::{self, TreeAnswer, TreeOrder};
 use crate::{Bipartite, budgets, catalogue, normal};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{NONE, Rows, Work};
+use cairn_kernel::{Id, Rows, Stopped, Work, ids, long, narrow, wide};
 use hashbrown::HashMap;
 use std::borrow::Cow;
+
+ids! {
+    /// A kind of one survey, in the order in which they were met.
+    pub KindId,
+}
 
 /// How much work may be spent where no near-linear method is known. Counted in steps, not seconds, so that the same
 /// dag gets the same answer everywhere.
@@ -43,18 +49,18 @@ impl Default for Steps {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Solution {
     /// It admits an IC-optimal order, and its optimal profile is that of this class.
-    Optimal(u32),
+    Optimal(ClassId),
     /// It admits none, proved; the best at each step alone is the profile of this class.
-    NoneExists(u32),
+    NoneExists(ClassId),
     /// Its optimal profile is that of this class; whether an order attains it was not found out within the limits.
-    Undecided(u32),
+    Undecided(ClassId),
     /// It is too large for exact methods within the limits.
     TooHard,
 }
 
 impl Solution {
     /// The class whose profile is the block's, if that is known.
-    pub(crate) fn class(self) -> Option<u32> {
+    pub(crate) fn class(self) -> Option<ClassId> {
         match self {
             Solution::Optimal(class) | Solution::NoneExists(class) | Solution::Undecided(class) => {
                 Some(class)
@@ -86,7 +92,7 @@ pub struct Survey<'a> {
     removed: usize,
     blocks: Decomposition,
     kinds: Vec<Kind>,
-    kind_of: Vec<u32>,
+    kind_of: Vec<KindId>,
     solution: Vec<Solution>,
     /// The sources of all blocks, block after block, those of a solved block in an IC-optimal order.
     order: Rows<TaskId>,
@@ -103,17 +109,17 @@ pub struct ClassOfBlocks {
     /// The first of them.
     pub first: BlockId,
     /// The kind of one of them; one with a closed form, if there is any.
-    pub kind: u32,
+    pub kind: KindId,
     /// Whether all of them are strands.
     pub strands: bool,
 }
 
 impl<'a> Survey<'a> {
     /// Looks at every block of `dag`. If the dag is not composite and has shortcut arcs, at those of its skeleton
-    /// instead: both have the same schedules of the same quality (\[MRY06\], Theorem 5). When it is time to stop, what
-    /// has no closed form counts as too hard.
+    /// instead: both have the same schedules of the same quality (\[MRY06\], Theorem 5). When it is time to stop, there is
+    /// no skeleton, and what has no closed form counts as too hard; the rest is linear.
     pub fn new(dag: &'a Dag, limits: &Steps, work: &mut Work<'_>) -> Survey<'a> {
-        let (dag, removed, blocks) = decompose(dag);
+        let (dag, removed, blocks) = decompose(dag, work);
         let mut surveyor = Surveyor::new(limits, work);
         // Then no solution of blocks makes a linearization; kinds with a closed form are named all the same.
         surveyor.has_failed = !blocks.is_composite();
@@ -126,7 +132,7 @@ impl<'a> Survey<'a> {
             kind_of.push(kind);
             solution.push(solved);
             let sources = blocks.sources(b);
-            order.push(surveyor.order.iter().map(|&u| sources[u as usize]));
+            order.push(surveyor.order.iter().map(|&u| sources[wide(u)]));
         }
         let (kinds, classes) = surveyor.finish();
         Survey {
@@ -158,17 +164,17 @@ impl<'a> Survey<'a> {
 
     /// The kind of a block.
     pub fn kind(&self, block: BlockId) -> &Kind {
-        &self.kinds[self.kind_of[block.index()] as usize]
+        &self.kinds[self.kind_id(block).index()]
     }
 
-    /// All kinds met, each once, in the order in which they were met.
+    /// All kinds met, each once, by [`KindId`].
     pub fn kinds(&self) -> &[Kind] {
         &self.kinds
     }
 
     /// Where the kind of a block is in [`Survey::kinds`].
-    pub fn kind_index(&self, block: BlockId) -> usize {
-        self.kind_of[block.index()] as usize
+    pub fn kind_id(&self, block: BlockId) -> KindId {
+        self.kind_of[block.index()]
     }
 
     /// What is known of the order of a block.
@@ -181,7 +187,7 @@ impl<'a> Survey<'a> {
         self.order.row(block.index())
     }
 
-    /// The classes of blocks with equal optimal profiles.
+    /// The classes of blocks with equal optimal profiles, by [`ClassId`].
     pub fn classes(&self) -> &[ClassOfBlocks] {
         &self.classes
     }
@@ -190,23 +196,27 @@ impl<'a> Survey<'a> {
     /// `None` if it is not known.
     pub fn profile(&self, block: BlockId) -> Option<&[u32]> {
         let class = self.solution(block).class()?;
-        Some(&self.classes[class as usize].profile)
+        Some(&self.classes[class.index()].profile)
     }
 }
 
 /// The dag itself if it is composite, else its skeleton; with the number of arcs left out and the blocks.
-fn decompose(dag: &Dag) -> (Cow<'_, Dag>, usize, Decomposition) {
+fn decompose<'a>(dag: &'a Dag, work: &Work<'_>) -> (Cow<'a, Dag>, usize, Decomposition) {
+    // Not asked whether to stop: linear, a part of what it took to read the dag, and every answer names the blocks.
     let blocks = Decomposition::new(dag);
     if blocks.is_composite() {
         return (Cow::Borrowed(dag), 0, blocks);
     }
-    // Only now: the skeleton takes longer than the blocks of most dags.
-    let skeleton = dag.skeleton();
-    if skeleton.removed == 0 {
-        return (Cow::Borrowed(dag), 0, blocks);
+    // Only now: the skeleton takes longer than the blocks of most dags. Under the same question alone, as it is no part of
+    // what the limits bound.
+    match dag.skeleton_within(&mut work.part(u64::MAX)) {
+        Ok(skeleton) if skeleton.removed > 0 => {
+            let blocks = Decomposition::new(&skeleton.dag);
+            (Cow::Owned(skeleton.dag), skeleton.removed, blocks)
+        }
+        // The dag as it is has the same schedules; that it is not composite is all that is known of it then.
+        Ok(_) | Err(Stopped) => (Cow::Borrowed(dag), 0, blocks),
     }
-    let blocks = Decomposition::new(&skeleton.dag);
-    (Cow::Owned(skeleton.dag), skeleton.removed, blocks)
 }
 
 /// Solves one block after the other, remembering what can be shared.
@@ -221,10 +231,10 @@ struct Surveyor<'a, 'w> {
     /// The block at hand, and the order of its sources that was found.
     block: Bipartite,
     order: Vec<u32>,
-    kinds: HashMap<Kind, u32>,
+    kinds: HashMap<Kind, KindId>,
     /// By kind: the class of its blocks, for kinds that determine the profile.
-    class_of_kind: Vec<u32>,
-    class_of_profile: HashMap<Box<[u32]>, u32>,
+    class_of_kind: Vec<Option<ClassId>>,
+    class_of_profile: HashMap<Box<[u32]>, ClassId>,
     classes: Vec<Pending>,
     /// Trees and other blocks met before, in a normal numbering.
     known: HashMap<Bipartite, (Solution, Option<Vec<u32>>)>,
@@ -234,7 +244,7 @@ struct Surveyor<'a, 'w> {
 struct Pending {
     copies: u32,
     first: BlockId,
-    kind: u32,
+    kind: KindId,
     closed_form: bool,
     strands: bool,
 }
@@ -258,52 +268,55 @@ impl<'a, 'w> Surveyor<'a, 'w> {
     }
 
     /// Names and solves the block at hand, which is number `id`.
-    fn solve(&mut self, id: BlockId) -> (u32, Solution) {
+    fn solve(&mut self, id: BlockId) -> (KindId, Solution) {
         let (kind, strand) = recognise_block(&self.block);
         let closed_form = catalogue::order(&kind, &self.block, &mut self.order);
         let strands = kind.is_strand();
-        let index = self.index_of(&kind);
+        let number = self.id_of(&kind);
         if let Some(strand) = strand {
             self.order = strand.schedule();
         } else if !closed_form {
-            return (index, self.solve_any(id, &kind, index));
+            return (number, self.solve_any(id, &kind, number));
         }
         // A strand's kind holds its degrees, so it tells the profile as closed forms do.
-        let mut class = self.class_of_kind[index as usize];
-        if class == NONE {
-            let profile = catalogue::profile(&kind);
-            let profile = profile.unwrap_or_else(|| self.block.profile(&self.order));
-            class = self.class(profile, id, index);
-            self.class_of_kind[index as usize] = class;
-        }
-        self.count(class, index, closed_form, strands);
-        (index, Solution::Optimal(class))
+        let class = match self.class_of_kind[number.index()] {
+            Some(class) => class,
+            None => {
+                let profile = catalogue::profile(&kind);
+                let profile = profile.unwrap_or_else(|| self.block.profile(&self.order));
+                let class = self.class(profile, id, number);
+                self.class_of_kind[number.index()] = Some(class);
+                class
+            }
+        };
+        self.count(class, number, closed_form, strands);
+        (number, Solution::Optimal(class))
     }
 
-    /// The index of a kind, new if it was not met before.
-    fn index_of(&mut self, kind: &Kind) -> u32 {
-        if let Some(&index) = self.kinds.get(kind) {
-            return index;
+    /// The number of a kind, new if it was not met before.
+    fn id_of(&mut self, kind: &Kind) -> KindId {
+        if let Some(&known) = self.kinds.get(kind) {
+            return known;
         }
-        let fresh = self.class_of_kind.len() as u32;
+        let fresh = KindId::new(self.class_of_kind.len());
         // Not by `entry`, which would clone the kind, degrees and all, at every lookup.
-        self.class_of_kind.push(NONE);
+        self.class_of_kind.push(None);
         self.kinds.insert(kind.clone(), fresh);
         fresh
     }
 
     /// Solves a block whose kind does not tell its profile: looked up, or else by the tree program or by search.
-    fn solve_any(&mut self, id: BlockId, kind: &Kind, index: u32) -> Solution {
+    fn solve_any(&mut self, id: BlockId, kind: &Kind, number: KindId) -> Solution {
         if self.has_failed && self.limits.give_up_early {
             self.order.clear();
-            self.order.extend(0..self.block.sources() as u32);
+            self.order.extend(0..narrow(self.block.sources()));
             return Solution::TooHard;
         }
         // Numbered first: blocks of one shape come with other numbers each time.
         let (normal, numbering) = normal::numbered(&self.block);
         if !self.known.contains_key(&normal) {
             let found = self.find(&normal, kind);
-            let found = found.map(|it| (self.class(it.profile, id, index), it.order));
+            let found = found.map(|it| (self.class(it.profile, id, number), it.order));
             let (solution, order) = match found {
                 Some((class, TreeOrder::Optimal(order))) => (Solution::Optimal(class), Some(order)),
                 Some((class, TreeOrder::NoneExists)) => (Solution::NoneExists(class), None),
@@ -316,14 +329,12 @@ impl<'a, 'w> Surveyor<'a, 'w> {
         let (solution, order) = &self.known[&normal];
         self.order.clear();
         match order {
-            Some(order) => self
-                .order
-                .extend(order.iter().map(|&u| numbering[u as usize])),
-            None => self.order.extend(0..normal.sources() as u32),
+            Some(order) => self.order.extend(order.iter().map(|&u| numbering[wide(u)])),
+            None => self.order.extend(0..narrow(normal.sources())),
         }
         let solution = *solution;
         if let Some(class) = solution.class() {
-            self.count(class, index, false, false);
+            self.count(class, number, false, false);
         }
         solution
     }
@@ -347,7 +358,7 @@ impl<'a, 'w> Surveyor<'a, 'w> {
         // What was spent is not told; a decided tree seldom takes more than its profile.
         let spent = match answer.order {
             TreeOrder::Unknown => most,
-            _ => (block.sources() as u64).pow(2),
+            _ => long(block.sources()).pow(2),
         };
         let _ = self.tree_steps.spend(spent);
         Some(answer)
@@ -355,10 +366,12 @@ impl<'a, 'w> Surveyor<'a, 'w> {
 
     fn find_any(&mut self, block: &Bipartite) -> Option<TreeAnswer> {
         // Not zero, as a block has an arc.
-        let price = block.arc_count().div_ceil(64) as u64;
+        let price = long(block.arc_count().div_ceil(64));
         let most = self.limits.block_states.min(self.states.left()) / price;
         // No search of a block visits more states than it has sets of sources.
-        let sets = 1u64.checked_shl(block.sources() as u32).unwrap_or(u64::MAX);
+        let sets = 1u64
+            .checked_shl(narrow(block.sources()))
+            .unwrap_or(u64::MAX);
         // No overflow: `most` was divided by the price.
         let _ = self.states.spend(sets.min(most) * price);
         let (profile, order) = match search::solve(block, &mut self.states.part(most)) {
@@ -370,9 +383,9 @@ impl<'a, 'w> Surveyor<'a, 'w> {
     }
 
     /// The class of a profile, new if there is none yet.
-    fn class(&mut self, profile: Vec<u32>, first: BlockId, kind: u32) -> u32 {
+    fn class(&mut self, profile: Vec<u32>, first: BlockId, kind: KindId) -> ClassId {
         let profile = profile.into_boxed_slice();
-        let next = self.classes.len() as u32;
+        let next = ClassId::new(self.classes.len());
         // Equal profiles are one class whatever the shape: ▷ sees nothing else.
         let class = *self.class_of_profile.entry(profile).or_insert(next);
         if class == next {
@@ -387,8 +400,8 @@ impl<'a, 'w> Surveyor<'a, 'w> {
         class
     }
 
-    fn count(&mut self, class: u32, kind: u32, closed_form: bool, strands: bool) {
-        let class = &mut self.classes[class as usize];
+    fn count(&mut self, class: ClassId, kind: KindId, closed_form: bool, strands: bool) {
+        let class = &mut self.classes[class.index()];
         class.copies += 1;
         class.strands &= strands;
         if closed_form && !class.closed_form {
@@ -413,8 +426,8 @@ impl<'a, 'w> Surveyor<'a, 'w> {
 }
 
 /// What was numbered as it was met, in that order: out of a map it would come in another one every time.
-fn in_order<T>(numbers: HashMap<T, u32>) -> Vec<T> {
-    let mut numbered: Vec<(u32, T)> = numbers.into_iter().map(|(it, i)| (i, it)).collect();
+fn in_order<T, I: Id>(numbers: HashMap<T, I>) -> Vec<T> {
+    let mut numbered: Vec<(I, T)> = numbers.into_iter().map(|(it, i)| (i, it)).collect();
     numbered.sort_unstable_by_key(|&(i, _)| i);
     numbered.into_iter().map(|(_, it)| it).collect()
 }
@@ -443,13 +456,13 @@ mod tests {
                 match survey.solution(b) {
                     Solution::Optimal(class) => {
                         prop_assert_eq!(block.profile(&order), best);
-                        copies[class as usize] += 1;
-                        let class = &survey.classes()[class as usize];
+                        copies[class.index()] += 1;
+                        let class = &survey.classes()[class.index()];
                         prop_assert!(!class.strands || survey.kind(b).is_strand());
                     }
                     Solution::NoneExists(class) => {
                         prop_assert!(exists.is_none());
-                        copies[class as usize] += 1;
+                        copies[class.index()] += 1;
                     }
                     Solution::Undecided(_) | Solution::TooHard => prop_assert!(false, "too small to be too hard"),
                 }
@@ -481,9 +494,13 @@ mod tests {
             .map(|i| (i / 3, 3 + i % 3))
             .collect();
         let dag = Dag::from_arcs(6, arcs).unwrap();
-        let solution =
-            |limits: &Steps| Survey::new(&dag, limits, &mut Work::unlimited()).solution(BlockId(0));
-        assert_eq!(solution(&Steps::default()), Solution::Optimal(0));
+        let solution = |limits: &Steps| {
+            Survey::new(&dag, limits, &mut Work::unlimited()).solution(BlockId::new(0))
+        };
+        assert_eq!(
+            solution(&Steps::default()),
+            Solution::Optimal(ClassId::new(0))
+        );
         let stingy = Steps {
             block_states: 1,
             ..Steps::default()

@@ -1,6 +1,7 @@
 //! A set of tasks in a list: put in, take out and look through, each in constant time. Knows no order.
 
 use cairn_dag::TaskId;
+use cairn_kernel::{narrow, wide};
 
 /// Tasks in no particular order.
 ///
@@ -36,18 +37,18 @@ impl TaskSet {
 
     /// Puts a task in that is not there.
     pub fn insert(&mut self, task: TaskId) {
-        self.place[task.index()] = self.members.len() as u32;
+        self.place[task.index()] = narrow(self.members.len());
         self.members.push(task);
     }
 
     /// Takes a member out; the last member takes its place.
     pub fn remove(&mut self, task: TaskId) {
-        let at = self.place[task.index()] as usize;
+        let at = wide(self.place[task.index()]);
         debug_assert_eq!(self.members[at], task);
         self.members.swap_remove(at);
         // Nobody moved if it was the last itself.
         if let Some(moved) = self.members.get(at) {
-            self.place[moved.index()] = at as u32;
+            self.place[moved.index()] = narrow(at);
         }
     }
 }

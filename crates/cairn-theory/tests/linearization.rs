@@ -395,3 +395,20 @@ fn linear_composite(random: &mut Random, most: usize) -> Dag {
     shapes.retain(|_| random.below(2) == 0);
     cairn_oracle::compose(&shapes, most, random).0
 }
+
+/// A dense dag whose shortcut arcs take a while: told to stop, it goes on with the dag as it is and claims no more.
+#[test]
+fn the_skeleton_can_be_stopped() {
+    let dag = cairn_oracle::random_dag(600, 1, 7);
+    let whole = linearize(&dag, &Steps::default(), &mut Work::unlimited()).unwrap_err();
+    assert!(whole.survey.removed() > 0);
+    let asked = AtomicU32::new(0);
+    for last in 0..3 {
+        asked.store(0, Ordering::Relaxed);
+        let stop = || asked.fetch_add(1, Ordering::Relaxed) >= last;
+        let failure = linearize(&dag, &Steps::default(), &mut Work::until(&stop)).unwrap_err();
+        assert_eq!((failure.survey.removed(), failure.survey.dag()), (0, &dag));
+        assert!(matches!(failure.obstacle, Obstacle::NotComposite { .. }));
+        assert!(!failure.proves_none());
+    }
+}

@@ -5,6 +5,7 @@ use crate::exact::Solver;
 use crate::format::Blocks;
 use crate::parts::{Placed, parts, sum};
 use crate::rejected::Rejected;
+use crate::width::{long, wide};
 use cairn_dag::{Dag, TaskId};
 
 /// The blocks are what is left when some arcs are left out and no task waits for its parents: a reward asks for the
@@ -22,7 +23,7 @@ pub(crate) fn check(
     // One group and nothing waits: blocks, joined by common children alone.
     let placed = parts(&relaxed, &vec![0; dag.len()], false);
     let count = placed.len();
-    if count as u64 != blocks.count {
+    if long(count) != blocks.count {
         return Err(Rejected::BlocksMiscounted(count, blocks.count));
     }
     let mut place = vec![0; dag.len()];
@@ -49,10 +50,10 @@ pub(crate) fn check(
             "no sum over the {count} blocks gains more ({tasks} tasks)"
         )));
     };
-    let sources = dag.sources().count() as u64;
+    let sources = long(dag.sources().count());
     // At every step up to all nonsinks, which is as far as `total` goes; behind it the profile is the number of tasks
     // left.
-    let is_short = |&t: &usize| (sources + total[t]).saturating_sub(t as u64) != profile[t];
+    let is_short = |&t: &usize| (sources + total[t]).saturating_sub(long(t)) != profile[t];
     if let Some(t) = (0..total.len()).find(is_short) {
         return Err(Rejected::BelowBlocks(t));
     }
@@ -70,7 +71,7 @@ pub(crate) fn check(
 fn without(dag: &Dag, order: &[TaskId], left_out: &[(u32, u32)]) -> Result<Dag, Rejected> {
     let mut gone = Vec::new();
     for &(parent, child) in left_out {
-        let task = |number: u32| order.get(number as usize).copied();
+        let task = |number: u32| order.get(wide(number)).copied();
         match (task(parent), task(child)) {
             (Some(p), Some(c)) if dag.has_arc(p, c) => gone.push((p.0, c.0)),
             _ => return Err(Rejected::LeftOutNoArc(parent, child)),
@@ -101,7 +102,7 @@ fn reached_by(block: &Placed, place: &[usize]) -> Vec<u64> {
     steps.sort_unstable();
     let mut gains = vec![0u64; steps.len() + 1];
     for reward in &block.part.rewards {
-        let last = reward.iter().map(|&v| done_at[v as usize]).max();
+        let last = reward.iter().map(|&v| done_at[wide(v)]).max();
         // Gained with the block's task that is executed last of those it asks for, counted within the block.
         gains[steps.partition_point(|&s| Some(s) <= last)] += 1;
     }

@@ -7,6 +7,7 @@ use crate::ground::{Ground, across, exact_sum, upper};
 use crate::parts::{Placed, parts};
 use crate::real::Real;
 use crate::rejected::Rejected;
+use crate::width::{long, narrow};
 use std::collections::BTreeSet;
 
 /// The bound is what the evidence gives, and neither below the order nor above the hull.
@@ -105,12 +106,12 @@ pub(crate) fn across_intervals(goal: &[u64], ground: &Ground<'_>, solver: &Solve
     // Narrow windows first; each wider one costs more and is only looked into where a step is still open.
     for width in 1..corners.len() {
         let open: Vec<usize> = (0..best.len()).filter(|&t| best[t] > goal[t]).collect();
-        let around = (open.len() * width) as u64;
-        if open.is_empty() || !solver.effort.spend(around + best.len() as u64) {
+        let around = long(open.len() * width);
+        if open.is_empty() || !solver.effort.spend(around + long(best.len())) {
             break;
         }
         for t in open {
-            for window in windows(corners, t as u64, width) {
+            for window in windows(corners, long(t), width) {
                 if best[t] > goal[t]
                     && tried.insert(window)
                     && let Some(gains) = across(ground, window, &mut solver)
@@ -136,7 +137,7 @@ fn windows(
     (around.saturating_sub(width - 1)..=around)
         .map(move |first| (first, first + width - 1))
         .filter(move |window| window.1 <= last)
-        .map(|(first, last)| (first as u32, last as u32))
+        .map(|(first, last)| (narrow(first), narrow(last)))
 }
 
 /// Where the whole dag can be enumerated, no bound lies below the truth.

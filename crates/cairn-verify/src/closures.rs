@@ -7,6 +7,7 @@
 
 use crate::effort::Effort;
 use crate::parts::Part;
+use crate::width::{long, narrow, wide};
 use hashbrown::HashSet;
 use std::collections::BTreeMap;
 
@@ -24,12 +25,12 @@ impl Closures {
     pub(crate) fn new(part: &Part, effort: &mut Effort) -> Option<Closures> {
         let tasks = part.before.len();
         let words = tasks.div_ceil(64);
-        effort.take(((tasks + part.rewards.len()) * words) as u64)?;
+        effort.take(long((tasks + part.rewards.len()) * words))?;
         let unite = |behind: &[Bits], list: &[u32]| {
             let mut set: Bits = vec![0; words].into();
             for &v in list {
-                set[v as usize / 64] |= 1 << (v % 64);
-                let more = behind[v as usize].iter();
+                set[wide(v) / 64] |= 1 << (v % 64);
+                let more = behind[wide(v)].iter();
                 set.iter_mut().zip(more).for_each(|(a, b)| *a |= b);
             }
             set
@@ -56,7 +57,7 @@ impl Closures {
 
     /// What looking at one union costs: most of it goes into keeping the next ones.
     fn price(&self) -> u64 {
-        (self.closures.len() * (self.tasks.div_ceil(64) * 10 + 80)) as u64
+        long(self.closures.len() * (self.tasks.div_ceil(64) * 10 + 80))
     }
 
     /// Each union of this one and one more closure.
@@ -87,11 +88,11 @@ impl Closures {
                 any.iter_mut().zip(closure).for_each(|(a, c)| *a |= c);
                 taken.push(closure);
             }
-            if taken.len() as u32 >= most {
+            if narrow(taken.len()) >= most {
                 break;
             }
         }
-        taken.len() as u32
+        narrow(taken.len())
     }
 
     /// The most that `t` tasks can gain, from all unions; `None` if there are too many.
@@ -100,7 +101,7 @@ impl Closures {
         let unions = effort.0 / self.price().max(1);
         let too_many = unions.checked_ilog2().map_or(0, |log| log + 1);
         // Each closure is a union, and any some of those apart are different ones.
-        if unions < self.closures.len() as u64 || self.apart(too_many) >= too_many {
+        if unions < long(self.closures.len()) || self.apart(too_many) >= too_many {
             return None;
         }
         let mut best = vec![0; self.tasks + 1];
@@ -162,7 +163,7 @@ fn contains(set: &[u64], other: &[u64]) -> bool {
 }
 
 fn size(set: &[u64]) -> usize {
-    set.iter().map(|w| w.count_ones() as usize).sum()
+    set.iter().map(|w| wide(w.count_ones())).sum()
 }
 
 #[cfg(test)]

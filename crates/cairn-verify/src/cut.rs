@@ -7,6 +7,7 @@
 
 use crate::effort::Effort;
 use crate::files::Files;
+use crate::width::long;
 use cairn_dag::Dag;
 
 /// Anything at all.
@@ -123,23 +124,23 @@ fn flow(
 ) -> Shown {
     let mut total = 0u64;
     while total < goal {
-        let mut level = vec![usize::MAX; network.arcs.len()];
-        level[source] = 0;
+        let mut level = vec![None; network.arcs.len()];
+        level[source] = Some(0u32);
         let mut queue = std::collections::VecDeque::from([source]);
         while let Some(node) = queue.pop_front() {
             for &arc in &network.arcs[node] {
                 let next = network.to[arc];
-                if network.room[arc] > 0 && level[next] == usize::MAX {
-                    level[next] = level[node] + 1;
+                if network.room[arc] > 0 && level[next].is_none() {
+                    level[next] = level[node].map(|l| l + 1);
                     queue.push_back(next);
                 }
             }
         }
         // No way is left: the flow is largest, hence as large as some cut, and that is below the goal.
-        if level[sink] == usize::MAX {
+        if level[sink].is_none() {
             return Shown::No;
         }
-        if !effort.spend(network.to.len() as u64) {
+        if !effort.spend(long(network.to.len())) {
             return Shown::Unknown;
         }
         let mut cursor = vec![0; network.arcs.len()];
@@ -156,7 +157,7 @@ fn flow(
                     network.room[arc] -= width;
                     network.room[arc ^ 1] += width;
                 }
-                effort.wear(path.len() as u64);
+                effort.wear(long(path.len()));
                 total = total.saturating_add(width);
                 // Back to the first arc that is full: beyond it the path is dead.
                 let full = path.iter().position(|&a| network.room[a] == 0).unwrap_or(0);
@@ -168,8 +169,8 @@ fn flow(
                 continue;
             }
             let arcs = &network.arcs[node];
-            let goes =
-                |&&arc: &&usize| network.room[arc] > 0 && level[network.to[arc]] == level[node] + 1;
+            let below = level[node].map(|l| l + 1);
+            let goes = |&&arc: &&usize| network.room[arc] > 0 && level[network.to[arc]] == below;
             let found = arcs[cursor[node]..].iter().position(|arc| goes(&arc));
             match (found, path.pop()) {
                 (Some(skip), last) => {

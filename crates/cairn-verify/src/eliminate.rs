@@ -8,6 +8,7 @@
 
 use crate::effort::Effort;
 use crate::parts::Part;
+use crate::width::{long, wide};
 use std::collections::{BTreeMap, BTreeSet};
 
 // Two of them, with any gains added, do not overflow.
@@ -37,7 +38,7 @@ fn questions(part: &Part) -> Questions {
     let number: BTreeMap<&Vec<u32>, usize> = weights.keys().copied().zip(0..).collect();
     let mut asked_by = vec![Vec::new(); part.before.len()];
     for (reward, &r) in &number {
-        reward.iter().for_each(|&v| asked_by[v as usize].push(r));
+        reward.iter().for_each(|&v| asked_by[wide(v)].push(r));
     }
     let mut costs: BTreeMap<(Vec<usize>, Option<usize>), usize> = BTreeMap::new();
     for (asked_by, before) in asked_by.into_iter().zip(&part.before) {
@@ -85,7 +86,7 @@ fn leaving(game: &Questions, effort: &mut Effort) -> Option<Vec<(usize, Vec<usiz
     let mut queue: BTreeSet<(usize, usize)> = (0..count).map(|v| (adjacent[v].len(), v)).collect();
     let mut leaving = Vec::with_capacity(count);
     while let Some((degree, v)) = queue.pop_first() {
-        if degree > NEIGHBOURS || !effort.spend((10 + degree * degree) as u64) {
+        if degree > NEIGHBOURS || !effort.spend(long(10 + degree * degree)) {
             return None;
         }
         let neighbours: Vec<usize> = std::mem::take(&mut adjacent[v]).into_iter().collect();
@@ -178,7 +179,7 @@ fn leave(
         table.push(best);
     }
     effort
-        .spend(table.iter().map(|t| t.len() as u64 + 10).sum())
+        .spend(table.iter().map(|t| long(t.len()) + 10).sum())
         .then_some(table)
 }
 
@@ -187,7 +188,7 @@ fn add(a: &[i64], b: &[i64], effort: &mut Effort) -> Option<Vec<i64>> {
     if a.is_empty() || b.is_empty() {
         return Some(Vec::new());
     }
-    effort.take((a.len() * b.len()) as u64)?;
+    effort.take(long(a.len() * b.len()))?;
     let mut out = vec![NEVER; a.len() + b.len() - 1];
     for (i, &x) in a.iter().enumerate().filter(|e| *e.1 >= 0) {
         for (best, &y) in out[i..].iter_mut().zip(b) {

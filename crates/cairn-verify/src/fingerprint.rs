@@ -1,6 +1,7 @@
 //! Which dag a certificate is about. Knows nothing else of certificates.
 
 use crate::format::Fingerprint;
+use crate::width::long;
 use cairn_dag::Flow;
 
 /// Tasks, arcs, and the FNV-1a hash (64 bits, in hexadecimal) of all task names in byte order, then of all arcs as
@@ -29,8 +30,8 @@ pub fn fingerprint(flow: &Flow) -> Fingerprint {
         feed(c);
     });
     Fingerprint {
-        tasks: dag.len() as u64,
-        arcs: dag.arc_count() as u64,
+        tasks: long(dag.len()),
+        arcs: long(dag.arc_count()),
         hash: format!("{hash:016x}"),
     }
 }

@@ -10,6 +10,7 @@
 use crate::effort::Effort;
 use crate::exact::LOOK;
 use crate::parts::{Placed, sum};
+use crate::width::{long, wide};
 use cairn_dag::{Dag, TaskId};
 
 /// Parts with a bound for each, `profiles[i][x]`: what x tasks of part i gain at most, never falling. Returns what t tasks
@@ -46,7 +47,7 @@ pub(crate) fn bound(
             while let Some((_, other)) = below.next_if(|&(after, _)| after <= done) {
                 begun = sum(&[&begun, &best[other]], effort)?;
             }
-            effort.take(begun.len() as u64)?;
+            effort.take(long(begun.len()))?;
             total.resize(total.len().max(done + begun.len()), 0);
             for (most, more) in total[done..].iter_mut().zip(&begun) {
                 *most = (*most).max(own + more);
@@ -71,11 +72,11 @@ fn controllers(
         let entries = (placed.tasks.iter().zip(&placed.part.before))
             .filter(|(_, before)| before.is_empty())
             .map(|(&task, _)| task);
-        effort.take(parts.len() as u64)?;
+        effort.take(long(parts.len()))?;
         // By part: the fewest tasks of it before any entry.
         let mut fewest = vec![usize::MAX; parts.len()];
         for entry in entries {
-            effort.take((before.words + parts.len()) as u64)?;
+            effort.take(long(before.words + parts.len()))?;
             for (fewest, count) in fewest.iter_mut().zip(before.counts(entry)) {
                 *fewest = (*fewest).min(count);
             }
@@ -114,7 +115,7 @@ impl Before {
         }
         let words = tasks.div_ceil(64);
         // Memory counts too.
-        effort.take(((4 * tasks + dag.arc_count()) * words) as u64)?;
+        effort.take(long((4 * tasks + dag.arc_count()) * words))?;
         let mut bits = vec![0; tasks * words];
         for &task in dag.topological_order().iter().filter(|&&t| !dag.is_sink(t)) {
             let own = row[task.index()] * words;
@@ -141,12 +142,12 @@ impl Before {
         let (mut word, mut whole, mut last) = (0, 0, 0);
         self.ends.iter().map(move |&end| {
             while word < end / 64 {
-                whole += row[word].count_ones() as usize;
+                whole += wide(row[word].count_ones());
                 word += 1;
             }
             let below = (1u64 << (end % 64)) - 1;
             let rest = row.get(word).map_or(0, |bits| (bits & below).count_ones());
-            let so_far = whole + rest as usize;
+            let so_far = whole + wide(rest);
             so_far - std::mem::replace(&mut last, so_far)
         })
     }

@@ -4,6 +4,7 @@ use crate::exact::Solver;
 use crate::forest;
 use crate::hull::Hull;
 use crate::parts::{Placed, parts, sum};
+use crate::width::{long, wide};
 use cairn_dag::Flow;
 
 /// A dag with a hull that was proved.
@@ -25,19 +26,19 @@ impl<'a> Ground<'a> {
             hull,
             inside: parts(dag, &hull.interval, true),
             whole: parts(dag, &vec![0; dag.len()], true),
-            sources: dag.sources().count() as u64,
+            sources: long(dag.sources().count()),
         }
     }
 
     /// What is eligible after t steps, when t steps gain so much.
     pub(crate) fn eligible(&self, t: usize, gain: u64) -> u64 {
-        (self.sources + gain).saturating_sub(t as u64)
+        (self.sources + gain).saturating_sub(long(t))
     }
 
     /// The most that can be eligible after each step, by the hull.
     pub(crate) fn by_hull(&self) -> Vec<u64> {
         (0..=self.flow.dag().len())
-            .map(|t| self.eligible(t, self.hull.at(t as u64)))
+            .map(|t| self.eligible(t, self.hull.at(long(t))))
             .collect()
     }
 }
@@ -63,11 +64,11 @@ pub(crate) fn upper(hull: &Hull, parts: &[&Placed], solver: &mut Solver) -> Opti
 /// The hull above the part's group as a bound for the part: together with all that comes before the group, tasks of the
 /// part are an ideal.
 fn under_hull(hull: &Hull, placed: &Placed) -> Vec<u64> {
-    let from = hull.corners[placed.group as usize];
-    let all = placed.part.rewards.len() as u64;
+    let from = hull.corners[wide(placed.group)];
+    let all = long(placed.part.rewards.len());
     // No underflow: the hull never falls, and at the corner it is just that.
     let share = |x: u64| all.min(hull.at(from.0 + x) - from.1);
-    (0..=placed.tasks.len() as u64).map(share).collect()
+    (0..=long(placed.tasks.len())).map(share).collect()
 }
 
 /// A bound on what any tasks gain together, with the intervals from `first` to `last` taken as one; `None` if that is too
@@ -78,7 +79,7 @@ pub(crate) fn across(
     solver: &mut Solver,
 ) -> Option<Vec<u64>> {
     let dag = ground.flow.dag();
-    solver.effort.take((dag.len() + dag.arc_count()) as u64)?;
+    solver.effort.take(long(dag.len() + dag.arc_count()))?;
     // Numbers may be left out in between: only their order matters.
     let group = |&j: &u32| if j <= last { j.min(first) } else { j };
     let groups: Vec<u32> = ground.hull.interval.iter().map(group).collect();

@@ -2,6 +2,7 @@
 
 use crate::format::Piece;
 use crate::rejected::Rejected;
+use crate::width::{long, narrow, wide};
 use cairn_dag::{Dag, TaskId};
 
 /// The piece of what lies in none: there are never so many pieces, since each has a task.
@@ -59,15 +60,14 @@ pub(crate) fn check(dag: &Dag, order: &[TaskId], pieces: &[Piece]) -> Result<Hul
     let mut executed_in = vec![NOWHERE; dag.len()];
     let mut eligible_in = vec![NOWHERE; dag.len()];
     for (i, piece) in pieces.iter().enumerate() {
-        if piece.cost != piece.executed.len() as u64 || piece.reward != piece.eligible.len() as u64
-        {
+        if piece.cost != long(piece.executed.len()) || piece.reward != long(piece.eligible.len()) {
             return Err(Rejected::PieceMiscounted(i));
         }
         // A piece that executes nothing has no price; what needs nothing is a source, and that is no reward.
         if piece.cost == 0 {
             return Err(Rejected::PieceEmpty(i));
         }
-        let i = i as u32;
+        let i = narrow(i);
         place(order, &piece.executed, i, &mut executed_in, |t| {
             !dag.is_sink(t)
         })?;
@@ -94,7 +94,7 @@ pub(crate) fn check(dag: &Dag, order: &[TaskId], pieces: &[Piece]) -> Result<Hul
     let mut interval_of_piece = Vec::new();
     let (mut cost, mut reward) = (0, 0);
     for (i, piece) in pieces.iter().enumerate() {
-        interval_of_piece.push(corners.len() as u32 - 1);
+        interval_of_piece.push(narrow(corners.len()) - 1);
         cost += piece.cost;
         reward += piece.reward;
         match pieces.get(i + 1).map(|next| falls(piece, next)) {
@@ -105,7 +105,7 @@ pub(crate) fn check(dag: &Dag, order: &[TaskId], pieces: &[Piece]) -> Result<Hul
             None => corners.push((cost, reward)),
         }
     }
-    let interval = |&p: &u32| interval_of_piece.get(p as usize).map_or(NOWHERE, |&j| j);
+    let interval = |&p: &u32| interval_of_piece.get(wide(p)).map_or(NOWHERE, |&j| j);
     Ok(Hull {
         interval: executed_in.iter().map(interval).collect(),
         piece: executed_in,
@@ -122,7 +122,7 @@ fn place(
     belongs: impl Fn(TaskId) -> bool,
 ) -> Result<(), Rejected> {
     for &number in listed {
-        let task = order.get(number as usize).copied();
+        let task = order.get(wide(number)).copied();
         match task.filter(|&t| belongs(t) && place_of[t.index()] == NOWHERE) {
             Some(task) => place_of[task.index()] = piece,
             None => return Err(Rejected::PieceMislists(piece, number)),
@@ -143,12 +143,12 @@ fn check_flows(
     let mut received = vec![0u128; dag.len()]; // by out(v), from its children
     for (i, piece) in pieces.iter().enumerate() {
         for &(parent, child, amount) in &piece.flows {
-            let task = |number: u32| order.get(number as usize).copied();
+            let task = |number: u32| order.get(wide(number)).copied();
             let (Some(p), Some(c)) = (task(parent), task(child)) else {
                 return Err(Rejected::FlowNamesNoTask(i));
             };
             let is_inside =
-                executed_in[p.index()] == i as u32 && eligible_in[c.index()] == i as u32;
+                executed_in[p.index()] == narrow(i) && eligible_in[c.index()] == narrow(i);
             if amount == 0 || !is_inside || !dag.has_arc(p, c) {
                 return Err(Rejected::FlowOffArc(i, parent, child, amount));
             }
@@ -159,7 +159,7 @@ fn check_flows(
     for v in dag.tasks().map(TaskId::index) {
         let (executed, eligible) = (executed_in[v], eligible_in[v]);
         // A sink is executed in no piece and a source eligible in none: they take and bring nothing.
-        let price = |i: u32| pieces.get(i as usize).map_or(0, |p| u128::from(p.reward));
+        let price = |i: u32| pieces.get(wide(i)).map_or(0, |p| u128::from(p.reward));
         // What out(v) hands on to in(v); nothing leaves the piece.
         let Some(on) = received[v].checked_sub(price(executed)) else {
             return Err(Rejected::FlowTooSmall(executed));
@@ -167,9 +167,7 @@ fn check_flows(
         if on > 0 && executed != eligible {
             return Err(Rejected::FlowLeaves(executed));
         }
-        let brought = pieces
-            .get(eligible as usize)
-            .map_or(0, |p| u128::from(p.cost));
+        let brought = pieces.get(wide(eligible)).map_or(0, |p| u128::from(p.cost));
         if handed[v] != brought + on {
             return Err(Rejected::FlowUneven(eligible));
         }

@@ -46,6 +46,7 @@ mod storage;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod width;
 #[cfg(test)]
 mod words;
 

@@ -3,6 +3,7 @@
 use crate::fingerprint::fingerprint;
 use crate::format::{Certificate, VERSION};
 use crate::rejected::Rejected;
+use crate::width::long;
 use cairn_dag::{Dag, Flow, TaskId};
 
 /// Checks version, dag, order and profile. Returns the order as tasks.
@@ -45,7 +46,7 @@ pub(crate) fn tasks_of(flow: &Flow, names: &[String]) -> Result<Vec<TaskId>, Rej
 /// Eligible tasks after each step, counted one by one.
 pub(crate) fn profile_of(dag: &Dag, order: &[TaskId]) -> Result<Vec<u64>, Rejected> {
     let mut waits_for: Vec<usize> = dag.tasks().map(|t| dag.parents(t).len()).collect();
-    let mut eligible = dag.sources().count() as u64;
+    let mut eligible = long(dag.sources().count());
     let mut profile = vec![eligible];
     for (t, &task) in order.iter().enumerate() {
         if waits_for[task.index()] > 0 {

@@ -2,6 +2,7 @@
 
 use crate::effort::Effort;
 use crate::exact::LONGEST_LOOK;
+use crate::width::{long, narrow, wide};
 use cairn_dag::{Dag, TaskId};
 
 /// Tasks of which some can be executed, and what that gains.
@@ -38,7 +39,7 @@ pub(crate) fn parts(dag: &Dag, group: &[u32], ordered: bool) -> Vec<Placed> {
     // If its last parents are of an earlier group, they are taken as executed.
     let waits = |v: TaskId| ordered && !dag.is_sink(v) && last(v) == Some(group[v.index()]);
     // Written out once more, as all here: the planner has one of its own.
-    let mut sets = DisjointSets((0..dag.len() as u32).collect());
+    let mut sets = DisjointSets((0..narrow(dag.len())).collect());
     for v in dag.tasks() {
         let mut parents = asked(v);
         if let Some(first) = parents.next() {
@@ -63,12 +64,12 @@ pub(crate) fn parts(dag: &Dag, group: &[u32], ordered: bool) -> Vec<Placed> {
                     rewards: Vec::new(),
                 },
             });
-            placed.len() as u32 - 1
+            narrow(placed.len()) - 1
         });
         part_of[root.index()] = Some(at);
-        let Placed { tasks, part, .. } = &mut placed[at as usize];
+        let Placed { tasks, part, .. } = &mut placed[wide(at)];
         part_of[v.index()] = Some(at);
-        number[v.index()] = tasks.len() as u32;
+        number[v.index()] = narrow(tasks.len());
         tasks.push(v);
         part.before.push(Vec::new());
     }
@@ -77,9 +78,9 @@ pub(crate) fn parts(dag: &Dag, group: &[u32], ordered: bool) -> Vec<Placed> {
         list.sort_unstable();
         let first = asked(v).next().expect("v has parents");
         let at = part_of[first.index()].expect("whoever has children is in a part");
-        let part = &mut placed[at as usize].part;
+        let part = &mut placed[wide(at)].part;
         if waits(v) {
-            part.before[number[v.index()] as usize].clone_from(&list);
+            part.before[wide(number[v.index()])].clone_from(&list);
         }
         part.rewards.push(list);
     }
@@ -95,10 +96,10 @@ struct DisjointSets(Vec<u32>);
 impl DisjointSets {
     fn find(&mut self, v: TaskId) -> TaskId {
         let mut at = v.index();
-        while self.0[at] as usize != at {
-            let up = self.0[self.0[at] as usize];
+        while wide(self.0[at]) != at {
+            let up = self.0[wide(self.0[at])];
             self.0[at] = up;
-            at = up as usize;
+            at = wide(up);
         }
         TaskId::new(at)
     }
@@ -138,7 +139,7 @@ pub(crate) fn sum(profiles: &[&[u64]], effort: &mut Effort) -> Option<Vec<u64>> 
 /// The sum of profiles one by one.
 fn add_up(mut total: Vec<u64>, others: &[&[u64]], effort: &mut Effort) -> Option<Vec<u64>> {
     for profile in others {
-        effort.take(total.len() as u64 * profile.len() as u64)?;
+        effort.take(long(total.len()) * long(profile.len()))?;
         let mut next = vec![0; total.len() + profile.len() - 1];
         for (i, a) in total.iter().enumerate() {
             for (best, b) in next[i..].iter_mut().zip(*profile) {

@@ -3,6 +3,7 @@
 
 use crate::effort::Effort;
 use crate::hull::Hull;
+use crate::width::{long, narrow, place_of, wide};
 use cairn_dag::{Dag, TaskId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,7 +27,7 @@ impl Real {
     /// O((tasks + arcs)·log) beside the walks.
     pub(crate) fn new(dag: &Dag, order: &[TaskId], hull: &Hull, effort: &mut Effort) -> Real {
         let mut place = vec![0; dag.len()];
-        (order.iter().enumerate()).for_each(|(i, t)| place[t.index()] = i as u32);
+        (order.iter().enumerate()).for_each(|(i, t)| place[t.index()] = narrow(i));
         let piece = |t: TaskId| hull.piece[t.index()];
         let executes = |t: &TaskId| !dag.is_sink(*t);
         let as_given: Vec<TaskId> = order.iter().copied().filter(executes).collect();
@@ -80,11 +81,11 @@ impl Real {
         hull: &Hull,
         effort: &mut Effort,
     ) {
-        let cost = (start.dag.len() + start.dag.arc_count()) as u64;
+        let cost = long(start.dag.len() + start.dag.arc_count());
         let mut at = start;
         for (j, corner) in hull.corners.windows(2).enumerate() {
-            let (from, to) = (corner[0].0 as usize, corner[1].0 as usize);
-            let end = hull.corners.get(j + 2).map_or(to, |c| c.0 as usize);
+            let (from, to) = (place_of(corner[0].0), place_of(corner[1].0));
+            let end = hull.corners.get(j + 2).map_or(to, |c| place_of(c.0));
             // From the empty set the greedy orders above have walked already.
             if j > 0 && effort.spend(cost) {
                 let gains = at.clone().greedy(|_| 0, end - from);
@@ -115,12 +116,12 @@ impl<'a> Walk<'a> {
         let missing = |t: TaskId| {
             let parents = dag.parents(t);
             let mixed = parents.iter().fold(0, |mixed, p| mixed ^ p.0);
-            (parents.len() as u32, mixed)
+            (narrow(parents.len()), mixed)
         };
         let missing: Vec<(u32, u32)> = dag.tasks().map(missing).collect();
         let mut worth = vec![0; dag.len()];
         for (_, last) in missing.iter().filter(|m| m.0 == 1) {
-            worth[*last as usize] += 1;
+            worth[wide(*last)] += 1;
         }
         Walk {
             missing,
@@ -140,7 +141,7 @@ impl<'a> Walk<'a> {
             *mixed ^= task.0;
             match *count {
                 0 => self.gain += 1,
-                1 => self.worth[*mixed as usize] += 1,
+                1 => self.worth[wide(*mixed)] += 1,
                 _ => {}
             }
         }

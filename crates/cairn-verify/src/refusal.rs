@@ -8,6 +8,7 @@ use crate::ground::{Ground, exact_sum, upper};
 use crate::hull::Hull;
 use crate::parts::{Placed, parts, sum};
 use crate::rejected::Rejected;
+use crate::width::{long, narrow, place_of, wide};
 use cairn_dag::{Dag, Flow, TaskId};
 use std::collections::BTreeSet;
 
@@ -102,7 +103,7 @@ pub(crate) fn set_shown(flow: &Flow, refusal: &Refusal) -> Result<Option<(usize,
     };
     let set = named(flow, &witness.set)?;
     let gain = gain_of_ideal(flow.dag(), &set).ok_or(Rejected::WitnessNoIdeal)?;
-    if gain != witness.gain || set.len() as u64 != *step {
+    if gain != witness.gain || long(set.len()) != *step {
         return Err(Rejected::WitnessMiscounted);
     }
     Ok(Some((set.len(), gain)))
@@ -112,7 +113,7 @@ pub(crate) fn set_shown(flow: &Flow, refusal: &Refusal) -> Result<Option<(usize,
 fn interval(hull: &Hull, from: u64, to: u64) -> Result<u32, Rejected> {
     let ends = |w: &[(u64, u64)]| w[0].0 == from && w[1].0 == to;
     let found = hull.corners.windows(2).position(ends);
-    (found.map(|j| j as u32)).ok_or(Rejected::CornersNotNeighbours(from, to))
+    (found.map(narrow)).ok_or(Rejected::CornersNotNeighbours(from, to))
 }
 
 fn of_interval(parts: &[Placed], interval: u32) -> impl Iterator<Item = &Placed> {
@@ -175,7 +176,7 @@ fn corner(ground: &Ground<'_>, vertex: u64, set: &[String]) -> Result<usize, Rej
 /// The set at a corner of the hull.
 fn set_at(ground: &Ground<'_>, corner: usize) -> BTreeSet<TaskId> {
     let dag = ground.flow.dag();
-    let is_before = |t: &TaskId| (ground.hull.interval[t.index()] as usize) < corner;
+    let is_before = |t: &TaskId| wide(ground.hull.interval[t.index()]) < corner;
     (dag.tasks().filter(|&t| !dag.is_sink(t)))
         .filter(is_before)
         .collect()
@@ -202,13 +203,13 @@ fn crossing(
         return Err(Rejected::WitnessNotInTheWay(between.sets.clone()));
     }
     let best = (witness.map(|w| w.gain))
-        .or_else(|| exact_sum(&ground.whole, solver).map(|best| best[step as usize]));
+        .or_else(|| exact_sum(&ground.whole, solver).map(|best| best[place_of(step)]));
     let from = ground.hull.corners[between.from];
-    let left = (step - from.0) as usize;
+    let left = place_of(step - from.0);
     let is_below = |gains: &[u64]| best.is_some_and(|best| best > from.1 + gains[left]);
     let claim = format!("no set of {step} tasks {} is best", between.sets);
     // First the intervals apart, which is quick; then as one, which is exact.
-    let within = between.from as u32..between.to as u32;
+    let within = narrow(between.from)..narrow(between.to);
     let apart: Vec<&Placed> = (ground.inside.iter())
         .filter(|p| within.contains(&p.group))
         .collect();
@@ -273,7 +274,7 @@ fn gain_of_ideal(dag: &Dag, set: &BTreeSet<TaskId>) -> Option<u64> {
     let has_all = |t: TaskId| dag.parents(t).iter().all(|p| set.contains(p));
     let is_ideal = set.iter().all(|&t| has_all(t));
     let gained = dag.tasks().filter(|&t| !dag.is_source(t) && has_all(t));
-    is_ideal.then(|| gained.count() as u64)
+    is_ideal.then(|| long(gained.count()))
 }
 
 /// Whether independent parts together admit an IC-optimal order; `None` if that is too much to find out.
@@ -315,7 +316,7 @@ fn has_chain(profiles: &[Vec<u64>], best: &[u64], effort: &mut Effort) -> Option
         let mut next = BTreeSet::new();
         for given in &layer {
             // A copy and a sum for each part, and a place in a sorted set.
-            effort.take(1000 + (given.len() * given.len()) as u64)?;
+            effort.take(1000 + long(given.len() * given.len()))?;
             for i in 0..given.len() {
                 let stands_for_another =
                     i > 0 && profiles[i - 1] == profiles[i] && given[i - 1] == given[i];

@@ -11,6 +11,7 @@ use crate::files::Files;
 use crate::format::{Keeping, Reason, Storage};
 use crate::order;
 use crate::rejected::Rejected;
+use crate::width::long;
 use cairn_dag::{Flow, TaskId};
 
 /// Steps for all flows together: some seconds.
@@ -141,7 +142,7 @@ fn check_readers(flow: &Flow, files: &Files, effort: &mut Effort) -> Result<bool
             return Err(Rejected::ReaderBeforeWriter(name.to_owned()));
         }
         // A walk for every such writer is quadratic in all: what it looked at is paid for.
-        if !effort.spend(looked as u64) {
+        if !effort.spend(long(looked)) {
             return Ok(false);
         }
     }
@@ -210,7 +211,7 @@ fn bound_holds(
 /// Steps for building one network: its tasks, arcs and files.
 fn price_of_question(flow: &Flow, files: &Files) -> u64 {
     let readers: usize = files.all.iter().map(|file| 1 + file.readers.len()).sum();
-    (flow.dag().len() + flow.dag().arc_count() + readers) as u64
+    long(flow.dag().len() + flow.dag().arc_count() + readers)
 }
 
 #[cfg(test)]

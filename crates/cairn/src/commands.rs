@@ -128,8 +128,8 @@ pub(crate) fn prepare(command: Command, out: &Output) -> Result<Ready, Failure> 
             within(settings.limits, move |out| prio::run(&settings, out))
         }
         Command::Explain(flags) => {
-            let limits = Limits::new(&flags.limits)?;
-            within(limits, move |out| explain::run(&flags, &limits, out))
+            let settings = explain::Settings::new(flags)?;
+            within(settings.limits, move |out| explain::run(&settings, out))
         }
         Command::Batch(flags) => {
             let limits = Limits::new(&flags.limits)?;

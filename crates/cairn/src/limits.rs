@@ -59,11 +59,11 @@ impl Limits {
     }
 
     /// How hard a plan may try.
-    pub(crate) fn effort(&self) -> cairn_plan::Limits {
+    pub(crate) fn effort(&self) -> cairn_plan::PlanEffort {
         match (self.quick, self.thorough) {
-            (true, _) => cairn_plan::Limits::quick(),
-            (_, true) => cairn_plan::Limits::thorough(),
-            _ => cairn_plan::Limits::default(),
+            (true, _) => cairn_plan::PlanEffort::quick(),
+            (_, true) => cairn_plan::PlanEffort::thorough(),
+            _ => cairn_plan::PlanEffort::default(),
         }
     }
 

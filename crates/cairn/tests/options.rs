@@ -369,3 +369,82 @@ fn a_cap_that_the_input_forbids_is_told_before_the_plan() {
         assert!(started.elapsed().as_secs() < 10, "it was planned");
     }
 }
+
+/// What flags alone tell is told before anything is read: the file that they name is not there.
+#[test]
+fn flags_are_refused_before_any_file_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (missing, state) = (at("missing.toml"), at("state"));
+    let cases: [(&[&str], &str); 5] = [
+        (
+            &["simulate", &missing, "--price", "1", "--steady-price", "1"],
+            "these stay anyway",
+        ),
+        (
+            &["submit", &missing, "--engine", "airflow"],
+            "takes files, not calls",
+        ),
+        (&["plan", &missing, "--memory-cap", "much"], "much"),
+        (
+            &[
+                "explain",
+                "t",
+                "--live",
+                "http://[",
+                "--token-file",
+                &missing,
+            ],
+            "cannot read",
+        ),
+        (
+            &[
+                "serve",
+                &missing,
+                "--state",
+                &state,
+                "--cert",
+                &at("c.pem"),
+                "--key",
+                &at("k.pem"),
+            ],
+            "c.pem",
+        ),
+    ];
+    for (command, words) in cases {
+        let run = cairn(command);
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(run.stderr.contains(words), "{run:?}");
+    }
+    assert!(!std::path::Path::new(&state).exists(), "a state was begun");
+}
+
+/// An input whose files have no sizes is refused before it is planned, and so is a program that is not there: neither says what
+/// order it found.
+#[test]
+fn inputs_are_refused_before_they_are_planned() {
+    let folder = tempfile::tempdir().unwrap();
+    let flow = folder.path().join("flow.toml");
+    std::fs::write(&flow, "[[task]]\nname = \"a\"\nrun = \"true\"\n").unwrap();
+    let flow = flow.to_str().unwrap();
+    let state = folder.path().join("state");
+    let run = cairn(&[
+        "submit",
+        flow,
+        "--engine",
+        "htcondor",
+        "--state",
+        state.to_str().unwrap(),
+    ]);
+    if run.stderr.contains("is not found") {
+        assert!(!run.stderr.contains("order:"), "{run:?}");
+        assert!(!state.exists(), "nothing is written");
+    }
+    let certificate = folder.path().join("proof.json");
+    let certificate = certificate.to_str().unwrap();
+    let run = cairn(&["plan", flow, "--disk", "1GB", "--certificate", certificate]);
+    assert!(
+        run.code == 2 && run.stderr.contains("no file sizes"),
+        "{run:?}"
+    );
+}

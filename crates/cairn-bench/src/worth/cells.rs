@@ -5,8 +5,8 @@ use cairn_dag::{Dag, TaskId};
 use cairn_plan::policy::{Rule, Rules, fifo};
 use cairn_plan::{Plan, plan};
 use cairn_sim::{
-    Breaks, Crew, Lease, Measure, Options, Plays, Policy, PoolSettings, STUDY_POOLS, Spread, Work,
-    World, choose, simulate, usual_worlds,
+    Breaks, Crew, Lease, Measure, Options, Plays, Policy, PoolSettings, STUDY_POOLS, Spread,
+    Workload, World, choose, simulate, usual_worlds,
 };
 use serde_json::{Value, json};
 use std::io::Write;
@@ -109,8 +109,8 @@ pub(super) struct Laboratory {
 
 /// How tasks take time in a cell: in truth, and as rules and contest believe.
 struct Takes<'s> {
-    truth: Work,
-    believed: Work,
+    truth: Workload,
+    believed: Workload,
     seconds: Option<&'s [f64]>,
     /// Mean and longest of the truth, and of what is believed.
     true_scale: (f64, f64),
@@ -160,8 +160,8 @@ impl Laboratory {
             if open.is_empty() {
                 continue;
             }
-            let plan =
-                made.get_or_insert_with(|| plan(dag, &cairn_plan::Limits::default(), &|| false));
+            let plan = made
+                .get_or_insert_with(|| plan(dag, &cairn_plan::PlanEffort::default(), &|| false));
             let rules = Rules::new(dag, plan.survey().blocks(), &plan.order, takes.seconds);
             let field = rules.candidates(Rule::ALL.len(), &|| false);
             let runs = Plays::for_dag(dag.len(), field.len(), 2)
@@ -196,7 +196,7 @@ impl Laboratory {
         rules: &Rules<'_>,
         field: &[(Rule, Vec<TaskId>)],
         world: &World,
-        work: &Work,
+        work: &Workload,
     ) -> Option<Vec<(String, Beside)>> {
         let mut orders: Vec<(&str, Vec<TaskId>)> = vec![("fifo", fifo(dag))];
         let of_all = Rule::ALL.map(|rule| {
@@ -242,7 +242,7 @@ pub(crate) fn contest(
     dag: &Dag,
     field: &[(Rule, Vec<TaskId>)],
     worlds: &[World],
-    work: &Work,
+    work: &Workload,
     runs: usize,
 ) -> usize {
     let policies: Vec<Policy> = (field.iter())
@@ -272,10 +272,10 @@ fn takes(subject: &Subject, model: Model) -> Option<Takes<'_>> {
     }
     let seconds = subject.seconds.as_deref()?;
     let some: Vec<Option<f64>> = seconds.iter().map(|&s| Some(s)).collect();
-    let known = Work::known(&some).ok()?;
+    let known = Workload::known(&some).ok()?;
     let mean = seconds.iter().sum::<f64>() / seconds.len() as f64;
     let scale = (mean, seconds.iter().copied().fold(0.0, f64::max));
-    let noisy = |work: Work| {
+    let noisy = |work: Workload| {
         let factor = Spread::LogNormal {
             median: 1.0,
             sigma: 0.5,

@@ -5,6 +5,7 @@ use cairn_formats::{ReadLimits, Report, Source};
 use std::path::PathBuf;
 
 /// Smaller dags say little: any order is about as good as another.
+// A judgement.
 const LEAST: usize = 100;
 
 /// One dag with the durations that its file gives.

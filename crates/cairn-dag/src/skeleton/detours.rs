@@ -59,6 +59,7 @@ impl<'a> Detours<'a> {
     fn run(&mut self, u: u32, v: u32, budget: usize) -> (Option<bool>, usize) {
         self.down.push(Reverse(u));
         self.up.push(v);
+        // Two plain counters and no `Work`: they tell which side goes on, and the budget holds for each.
         let (mut work_down, mut work_up) = (0, 0);
         loop {
             let work = work_down + work_up;

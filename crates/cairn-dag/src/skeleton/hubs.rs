@@ -4,6 +4,7 @@ use super::Tuning;
 use super::fates::{Fate, Fates};
 use super::ranked::Ranked;
 use crate::{narrow, wide};
+use cairn_kernel::{Stopped, Work};
 
 /// Tasks drawn for each hub; the one with the most paths of two arcs through it wins.
 // Chosen by eye: the best of eight is among the best eighth, and which hubs are tried changes the time alone.
@@ -12,10 +13,16 @@ const DRAWS: usize = 8;
 /// Finds shortcuts among the open arcs by rounds of up to 64 hubs, spread over the ranks. An arc u→v is a shortcut
 /// when u reaches a hub that reaches v. A round takes O(tasks + arcs); there is another for as long as each
 /// decides its share of the arcs.
-pub(super) fn mark_through_hubs(ranked: &Ranked, fates: &mut Fates, tuning: &Tuning) {
+pub(super) fn mark_through_hubs(
+    ranked: &Ranked,
+    fates: &mut Fates,
+    tuning: &Tuning,
+    work: &mut Work<'_>,
+) -> Result<(), Stopped> {
     // Any seed will do; a fixed one gives the same skeleton in the same time, every time.
     let mut random = 0x5851_F42D_4C95_7F2D;
     while fates.open > 0 {
+        work.go_on()?;
         let hubs = choose(ranked, tuning.hubs, &mut random);
         let reaches = masks(ranked, &hubs, Ranked::children, true);
         let reached_from = masks(ranked, &hubs, Ranked::parents, false);
@@ -32,9 +39,10 @@ pub(super) fn mark_through_hubs(ranked: &Ranked, fates: &mut Fates, tuning: &Tun
         let decided = before - fates.open;
         // A round looks at every arc three times: it must decide its share of them to be worth that.
         if decided == 0 || decided.saturating_mul(tuning.worth) < ranked.arc_count() {
-            return;
+            break;
         }
     }
+    Ok(())
 }
 
 /// One hub in each of `hubs` equal stretches of ranks.

@@ -1,8 +1,9 @@
-//! Decides open arcs a block of heads at a time, with one bit a head. Never gives up, whatever the dag.
+//! Decides open arcs a block of heads at a time, with one bit a head. Never gives up by itself, whatever the dag.
 
 use super::fates::{Fate, Fates};
 use super::ranked::Ranked;
 use crate::{narrow, wide};
+use cairn_kernel::{Stopped, Work};
 
 /// Machine words in a row of bits: one cache line a task.
 const WORDS: usize = 8;
@@ -20,15 +21,22 @@ type Bits = [u64; WORDS];
 /// a head of the block have rows. A shortcut is dropped at once, so later blocks walk little more than the
 /// skeleton. Time O(heads/512 · arcs of the skeleton + arcs) cache lines at worst, less when arcs are short;
 /// space 64 bytes a task.
-pub(super) fn sweep(ranked: &Ranked, fates: &Fates, block: usize) -> Vec<(u32, u32)> {
+pub(super) fn sweep(
+    ranked: &Ranked,
+    fates: &Fates,
+    block: usize,
+    work: &mut Work<'_>,
+) -> Result<Vec<(u32, u32)>, Stopped> {
     let mut sweep = Sweep::new(ranked, fates);
     let ranks = 0..narrow(ranked.len());
     let has_open = |&rank: &u32| open_tails(ranked, fates, rank).next().is_some();
     let heads: Vec<u32> = ranks.filter(has_open).collect();
     for heads in heads.chunks(block.min(HEADS)) {
+        // Whatever it cost: a block walks up to all arcs, some milliseconds for a million of them.
+        work.go_on()?;
         sweep.settle(heads, ranked, fates);
     }
-    sweep.arcs()
+    Ok(sweep.arcs())
 }
 
 /// The tails of the open arcs into `head`, ascending.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The form of what is written down. Later forms only add.
+// 3 since what files took is in it (CHANGELOG).
 const VERSION: u32 = 3;
 
 /// What was learnt in earlier runs: times of kinds of tasks and sizes of their files, speeds of workers, what is known of

@@ -88,6 +88,7 @@ impl Lanes {
         self.client.push(client);
         self.speed.push(speed);
         let mut own = Vec::new();
+        // Used again first: a worker that comes and goes all day takes the room of one.
         for _ in 0..cpus.min(MOST) {
             let lane = Lane {
                 worker,
@@ -129,6 +130,7 @@ impl Lanes {
     /// A worker went; it has nothing any more.
     pub(super) fn depart(&mut self, worker: u32, book: &Book) {
         let own = std::mem::take(&mut self.of[worker as usize]);
+        // Idle by now: whoever goes was told to have ended all it had.
         self.unused.extend(own);
         self.here.remove(&worker);
         self.believe(book);
@@ -225,6 +227,7 @@ impl Lanes {
         let lane = self.idle_of(worker).next()?;
         let task = busy.task as usize;
         self.lanes[lane as usize].busy = Some(busy);
+        // A chain from the newest to the oldest: `redundant` spares the last of it.
         self.lanes[lane as usize].next = self.newest[task];
         self.newest[task] = lane;
         self.busy += 1;
@@ -269,6 +272,7 @@ impl Lanes {
             }) => {
                 let elapsed = (now - since).max(0.0);
                 Free {
+                    // What is overdue may end at any moment, but not in the past.
                     at: (since + book.duration(client, kind, base, elapsed)).max(now),
                     lane,
                     speed: book.speed_at(client, kind, base, elapsed),

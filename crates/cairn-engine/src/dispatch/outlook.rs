@@ -110,6 +110,7 @@ impl Outlook {
             let t = task.index();
             self.work[t] = self.base[t] * factors[self.kind[t] as usize];
             let children = self.dag.children(task).iter();
+            // Children first in this direction: their levels are new already.
             let below = children.map(|c| self.level[c.index()]);
             self.level[t] = self.work[t] + below.fold(0.0, f64::max);
         }
@@ -166,6 +167,7 @@ impl Outlook {
         if state == State::Eligible {
             self.eligible.insert(place);
         }
+        // From waiting to eligible nothing changes in what nobody has begun with.
         let counted = matches!(was, State::Waiting | State::Eligible);
         if counted == self.is_unstarted(task) {
             return;

@@ -107,6 +107,7 @@ impl Dispatch {
         self.look(now);
         let idle = self.idle(asking);
         let redundant = self.redundant(now);
+        // Lanes that can take something now; once they are gone, whatever follows could only be kept.
         let mut left = idle.len() + redundant.len();
         if left == 0 {
             return Vec::new();
@@ -122,6 +123,7 @@ impl Dispatch {
             }
             looked += 1;
             let mut barred = 0;
+            // One comparison a class of speed, not a worker.
             let Some((end, i, head)) = self.soonest(task, &heads, &mut barred, fit) else {
                 // Those who come first in their classes cannot do it; perhaps somebody else who is idle can.
                 let worker = |&lane: &u32| self.lanes.worker(lane);
@@ -150,6 +152,7 @@ impl Dispatch {
                 }
                 false => kept.push((task, self.lanes.worker(lane))),
             }
+            // Also for a task that starts: the next one finds this lane free only after it.
             classes[i].keep(head, end);
             heads[i] = classes[i].head(now);
         }

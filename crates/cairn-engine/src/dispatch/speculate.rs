@@ -66,6 +66,7 @@ impl Dispatch {
             let work = self.outlook.work(l.task);
             let time = work / self.lanes.speed(worker);
             let gain = l.left + l.tail - horizon.max(time + l.tail);
+            // What the end comes forward by, against what the copy takes from everybody: its work shared among all.
             let pays = time < SOONER * l.left && gain > work / speed;
             // Else it would be the one that makes room as soon as it has begun.
             (pays && self.fresh(worker, l.task) <= l.left).then_some(gain)

@@ -68,6 +68,7 @@ impl Unlocks {
         if (was == State::Waiting) != (is == State::Waiting) && self.unbegun[task.index()] == 0 {
             self.count(dag, task, is == State::Waiting);
         }
+        // Children look at their parents only for whether somebody has begun with them.
         if is_begun(was) == is_begun(is) {
             return;
         }

@@ -14,6 +14,8 @@ impl<P: Position> Engine<P> {
     /// Lets an event happen that was checked before, and writes it down.
     pub(super) fn commit(&mut self, now: Moment, event: Event, out: &mut Outbox) {
         let done = self.apply(now, &event);
+        // One that is refused would be in the log all the same, and no replay could get past it: a fault of ours,
+        // which tests must see.
         debug_assert_eq!(done, Ok(()), "{event:?}");
         self.settle_books(out);
         if !self.trust.is_idle()
@@ -38,6 +40,7 @@ impl<P: Position> Engine<P> {
 
     fn enqueue(&mut self, task: Task) {
         match self.trust.has(task) {
+            // What a volunteer has had is in no queue: the queue knows nothing of who may not have it.
             true => self.want(task),
             false => {
                 let class = self.class(task);
@@ -143,6 +146,7 @@ impl<P: Position> Engine<P> {
     }
 
     fn joined(&mut self, worker: WorkerId, name: &str, offer: &Offer) -> Result<(), Illegal> {
+        // The log alone says who is who: one entry missing, and all later ones would speak of others.
         if worker.index() != self.workers.len() {
             return Err(Illegal("workers join out of order".into()));
         }
@@ -184,6 +188,7 @@ impl<P: Position> Engine<P> {
     ) -> Result<(), Illegal> {
         let client = self.known(worker)?.client();
         match self.position.standing(task)? {
+            // A second attempt does not move the task: the keeper has reserved for it already.
             Standing::Leased => self.add_copy(task, token, worker)?,
             _ => {
                 self.position.lease(task)?;
@@ -228,6 +233,7 @@ impl<P: Position> Engine<P> {
         worker: WorkerId,
     ) -> Result<(), Illegal> {
         self.once_known(worker)?;
+        // Before any book changes, since it may refuse.
         self.position.execute(task, &mut self.opened)?;
         if let Some(&Lease { worker, since, .. }) = self.leases.get(task, token) {
             self.note_return(at, since, task, worker);
@@ -262,12 +268,14 @@ impl<P: Position> Engine<P> {
         let goes_on = self.end_attempt(task, token, for_good)?;
         let lease = self.put_back(task, token);
         let client = lease.and_then(|l| self.workers[l.worker.index()].client());
+        // As they were for this attempt: they may grow below.
         let needs = self.needs(task);
         let tries = self.tries.entry(task).or_default();
         tries.ended(token, lease.map(|lease| lease.worker));
         // Of volunteers trust counts the failures; what they claim makes no limit grow.
         if client.is_none() {
             let here = self.here.iter().map(|w| &self.workers[w.index()]);
+            // No limit grows beyond what the largest worker has, or the task would fit nobody any more.
             let most = here.map(|w| w.offer.memory.unwrap_or(u64::MAX)).max();
             tries.failed(token, cause, &needs, most.unwrap_or(u64::MAX));
         }
@@ -328,6 +336,7 @@ impl<P: Position> Engine<P> {
     /// What the end of an attempt without a result does to its task. Whether others go on with it.
     fn end_attempt(&mut self, task: Task, token: Token, for_good: bool) -> Result<bool, Illegal> {
         let goes_on =
+            // A result that waits for validation holds the task leased, though nobody works on it.
             !for_good && (self.leases.has_other(task, token) || self.trust.has_result(task));
         match (for_good, goes_on) {
             (true, _) => self.position.fail(task, &mut self.aborted)?,
@@ -403,6 +412,8 @@ impl<P: Position> Engine<P> {
         let lease = self.leases.remove(task, token)?;
         let needs = self.queue.needs(lease.class);
         for &(pool, amount) in &needs.pools {
+            // By the lease's own class: what the task needs may have grown since, and would take back more than was
+            // given.
             self.pools_busy[pool.0 as usize] -= amount;
         }
         self.workers[lease.worker.index()].put_back(task, needs);

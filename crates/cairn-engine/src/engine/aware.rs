@@ -34,6 +34,7 @@ impl<P: Position> Engine<P> {
         make: impl FnOnce(Memory) -> Dispatch,
     ) {
         let memory = match self.remembered.take() {
+            // What the snapshot knows is newer than what the book of earlier runs says.
             Some(later) => memory.then(&later),
             None => memory,
         };
@@ -42,6 +43,7 @@ impl<P: Position> Engine<P> {
         dispatch.allow_copies(self.rules.copies != Copies::Never);
         for number in 0..self.workers.len() {
             let Some(worker) = self.workers.get(number) else {
+                // Numbers are counted there as here: one left out would shift all later workers.
                 dispatch.skip();
                 continue;
             };
@@ -96,6 +98,7 @@ impl<P: Position> Engine<P> {
         !self.minds_volunteers()
             && self.dispatch().is_some_and(|dispatch| match self.placing {
                 Placing::ByOrder => false,
+                // Asked anew each time: workers come and go, and what is known of them grows.
                 Placing::WhereUneven => dispatch.is_uneven(),
                 Placing::BySpeed => true,
             })
@@ -207,6 +210,7 @@ impl<P: Position> Engine<P> {
             answers,
             of,
         };
+        // First, or what the rule places would take the room that was kept.
         self.start_where_kept(&mut round, out);
         self.begin_late_again(&mut round, out);
         let kept = self.place(&mut round, out)?;
@@ -237,6 +241,7 @@ impl<P: Position> Engine<P> {
     fn place(&mut self, round: &mut Round<'_>, out: &mut Outbox) -> Option<Option<(u32, u32)>> {
         let now = round.now;
         let asking = self.still_asking(round);
+        // Taken out, since it asks the whole engine back; nothing that is asked on the way tells it of anything.
         let mut dispatch = self.dispatch.take()?;
         // Tasks in the order in which they are looked at.
         let mut looked: Vec<Task> = Vec::new();

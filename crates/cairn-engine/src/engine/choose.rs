@@ -33,6 +33,7 @@ impl<P: Position> Engine<P> {
         let weighed = self.weigh_queue(now, worker);
         let is_passed = !passed.is_empty();
         for (class, task) in passed {
+            // Whatever came of it: they were taken out only so as not to stand before others.
             self.queue.push(class, task);
         }
         match weighed {
@@ -70,6 +71,7 @@ impl<P: Position> Engine<P> {
                 || !self.has_pools(needs)
                 || !self.has_space(worker, task)
             {
+                // It could, but has no room now: the first of these is the one that is overtaken.
                 blocked = blocked.filter(|&b| b < candidate).or(Some(candidate));
             } else if !self.is_in_time(worker, task) {
                 unfit = true;
@@ -86,6 +88,7 @@ impl<P: Position> Engine<P> {
             let is_first = |b: &(u64, ClassId, Task)| *b < copy && !self.goes_first(place);
             best = best.filter(is_first).or(Some(copy));
         }
+        // Last of all: a copy that nobody needs yet must not go before anything that somebody does.
         if best.is_none() && !self.trust.is_idle() {
             best = self.extra_copy(now, worker);
         }
@@ -188,6 +191,7 @@ impl<P: Position> Engine<P> {
         let here = |w: WorkerId| self.workers.get(w.index()).is_some_and(|w| w.is_here);
         // One that the keeper refuses may wait for just those from whom its room is kept.
         if !waits || !kept.worker.is_none_or(here) || !self.keeper_lets(kept.task) {
+            // Kept for nobody, it would only keep others from it: a run could stop for that.
             self.reservation = None;
         }
     }

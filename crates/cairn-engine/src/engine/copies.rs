@@ -41,11 +41,14 @@ impl<P: Position> Engine<P> {
     /// Notes whether another copy of the task is needed.
     pub(super) fn want(&mut self, task: Task) {
         let is_wanted = match self.position.standing(task) {
+            // Eligible, though volunteers had it: all copies ended without a result. It is in no queue, so it must be
+            // wanted here.
             Ok(Standing::Eligible) => self.trust.has(task),
             Ok(Standing::Leased) => self.trust.wanted(task) > 0,
             _ => false,
         };
         let group = is_wanted.then(|| (self.class(task), self.trust.barred(task)));
+        // Always set anew: with each event who is barred, what it needs and its place may be others.
         self.wanted.set(self.place_of(task), task, group);
     }
 
@@ -193,6 +196,7 @@ impl<P: Position> Engine<P> {
         let mut live = self.leases.of(task).peekable();
         let is_alone = live.peek().is_none();
         (is_alone || !shares(worker))
+            // Two attempts in one folder would write over each other's files.
             && live.all(|lease| lease.worker != worker && !shares(lease.worker))
             && client.is_none_or(|client| self.trust.may(task, client) && !self.trust.is_worn(task))
     }
@@ -231,6 +235,8 @@ impl<P: Position> Engine<P> {
         let Some(client) = client.filter(|&client| self.trust.has_failed(task, client)) else {
             return false;
         };
+        // The others had their chance. Without an end to it, a task that only one client is ever free for would wait
+        // for ever.
         if now.since(self.trust.quiet_since(task)) >= self.span(task) {
             return false;
         }
@@ -274,6 +280,8 @@ impl<P: Position> Engine<P> {
         }
         let left = self.left_of_all();
         let is_tail = left.is_some_and(|(left, all)| self.trust.distrust().is_tail(left, all));
+        // In the tail nothing else is left to do for who is idle; before it, a copy takes a place that a new task
+        // could have.
         let times = if is_tail { 1 } else { 2 };
         let agree = self.trust.distrust().agree() as usize;
         let late = |&(since, task): &(Moment, Task)| {

@@ -13,6 +13,7 @@ impl<P: Position> Engine<P> {
         if self.gone.len() <= self.full_at.max(2 * least) {
             return;
         }
+        // Someone who may still bring a result must be known as trusted or not when it does.
         let kept: BTreeSet<WorkerId> = self.depended_on();
         let old = self.gone.len() - least;
         let old: Vec<WorkerId> = (self.gone.iter().take(old).copied())

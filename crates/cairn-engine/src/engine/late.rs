@@ -3,7 +3,8 @@
 
 use super::Engine;
 use super::timers::Timer;
-use crate::{Granted, Moment, Outbox, Position, Release, Span, Task, Token, WorkerId};
+use crate::workers::Lingering;
+use crate::{Granted, Moment, Outbox, Outcome, Position, Release, Span, Task, Token, WorkerId};
 
 /// So many times slower or faster than others a volunteer may be for its deadlines: else one that dawdles could keep tasks
 /// for ever longer.
@@ -11,8 +12,8 @@ use crate::{Granted, Moment, Outbox, Position, Release, Span, Task, Token, Worke
 const FURTHEST: f64 = 4.0;
 
 impl<P: Position> Engine<P> {
-    /// How long a volunteer of whom nothing is known has for a copy of the task: by what such tasks took, or by what is expected where that is more. A
-    /// retry has less, but not where somebody was late: perhaps the task takes that long.
+    /// How long a volunteer of whom nothing is known has for a copy of the task: by what such tasks took, or by what is expected
+    /// where that is more. A retry has less, but not where somebody was late: perhaps the task takes that long.
     pub(super) fn span(&self, task: Task) -> Span {
         let distrust = self.trust.distrust();
         distrust.span(self.usual(task), Span(0), self.is_hurried(task))
@@ -27,6 +28,7 @@ impl<P: Position> Engine<P> {
         let took = self.trust.takes(self.rules.kind(task));
         let expected = (self.dispatch().zip(task.frozen()))
             .map(|(dispatch, task)| Span((1e6 * dispatch.expects(task.0)) as u64));
+        // Whichever is longer: an expectation that is far too small must not make every volunteer late.
         took.max(expected)
     }
 
@@ -38,6 +40,7 @@ impl<P: Position> Engine<P> {
             return self.span(task);
         };
         let usual = (usual.0 as f64).max(1.0);
+        // Who dawdles on purpose is soon taken to be slow: without a bound its deadlines would grow with every task.
         let bounded = takes.clamp(usual / FURTHEST, usual * FURTHEST);
         // In proportion: the doubt about its speed is a factor, not a number of seconds.
         let late = late * bounded / takes;
@@ -105,6 +108,7 @@ impl<P: Position> Engine<P> {
             true => self.timer(due, Timer::Due(task, token)),
             false => {
                 let worker = self.leases.get(task, token).map(|lease| lease.worker);
+                // Another may have it from now on. Its result is taken all the same if it comes.
                 self.release(now, task, token, Release::Overdue, out);
                 if let Some(worker) = worker {
                     self.suppose_late(now, worker, task, token);
@@ -114,8 +118,8 @@ impl<P: Position> Engine<P> {
         }
     }
 
-    /// What a worker was given and does not know of is told again. A volunteer has half its time anew for it, and never less
-    /// than before.
+    /// What a worker was given and does not know of is told again. A volunteer has half its time anew for it, never less than
+    /// before, and in all no more than the patience there is with it.
     pub(super) fn tell_again(
         &mut self,
         now: Moment,
@@ -125,8 +129,12 @@ impl<P: Position> Engine<P> {
         let again = self.unheard(worker, holding);
         if self.client(worker).is_some() {
             for granted in &again {
-                let half = now + Span(self.span_at(granted.task, worker).0 / 2);
+                let span = self.span_at(granted.task, worker);
+                let patience = self.trust.distrust().patience(span);
+                let half = now + Span(span.0 / 2);
                 if let Some(lease) = self.leases.get_mut(granted.task, granted.token) {
+                    // Not for ever: else a client that never admits to have it, and only ever asks, keeps the task.
+                    let half = half.min(lease.since + patience);
                     lease.extended = lease.extended.max(Some(half));
                 }
             }
@@ -136,7 +144,7 @@ impl<P: Position> Engine<P> {
 
     // ---- Late copies ------------------------------------------------------------------------------------------------
 
-    /// A volunteer says what it works on: late copies that it names are waited for, those that it no longer names are not.
+    /// A worker says what it works on. Of a volunteer: late copies that it names are waited for, those that it no longer names are not.
     pub(super) fn hear_of_late(
         &mut self,
         now: Moment,
@@ -146,11 +154,13 @@ impl<P: Position> Engine<P> {
     ) {
         let known = &self.workers[worker.index()];
         let Some(client) = known.client() else {
-            return;
+            return self.hear_of_lingering(worker, holding);
         };
         let is_late = |held: &&(Task, Token)| {
             !known.holds.contains(held) && self.takes_late(held.0, held.1, client)
         };
+        // What it names is only its word: it is waited for with patience and no longer, and no number of names makes
+        // a copy its own.
         let named: Vec<_> = holding.iter().filter(is_late).copied().collect();
         let before = std::mem::replace(&mut self.workers[worker.index()].late, named);
         let named = self.workers[worker.index()].late.clone();
@@ -160,6 +170,27 @@ impl<P: Position> Engine<P> {
         for &(task, token) in before.iter().filter(|held| !named.contains(held)) {
             self.wait_no_more(now, worker, task, token, out);
         }
+    }
+
+    /// Somebody who is trusted says what it works on. What was given up for lost and may still count goes on there, and takes the
+    /// room it took before.
+    fn hear_of_lingering(&mut self, worker: WorkerId, holding: &[(Task, Token)]) {
+        let known = &self.workers[worker.index()];
+        // What would not count is to be stopped, and so is an attempt at a task that the worker was given anew: neither is
+        // counted, or its room would stay taken until the worker speaks again.
+        let lingers = |&&(task, token): &&(Task, Token)| {
+            !known.holds.iter().any(|&(held, _)| held == task)
+                && self.would_take(worker, task, token, Outcome::Executed)
+        };
+        let lingers = holding.iter().filter(lingers).map(|&attempt| {
+            let needs = self.needs(attempt.0);
+            Lingering {
+                attempt,
+                cpus: known.offer.cpus_for(&needs),
+                memory: needs.memory,
+            }
+        });
+        self.workers[worker.index()].lingers = lingers.collect();
     }
 
     /// The time of a copy is up: as far as is known its worker is still at it.
@@ -176,6 +207,7 @@ impl<P: Position> Engine<P> {
     /// After a restart nobody knows who is still at what was late: whoever is here may be, until it says what it has.
     pub(super) fn suppose_all_late(&mut self, now: Moment) {
         for (task, token, client) in self.trust.late() {
+            // The newest of the client's workers: an older one of it is more likely gone already.
             let mut here = self.here.iter().rev();
             let own = here.find(|w| self.workers[w.index()].client() == Some(client));
             if let Some(&worker) = own {

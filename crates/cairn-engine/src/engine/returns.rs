@@ -39,6 +39,8 @@ impl<P: Position> Engine<P> {
         let Ok(standing) = self.position.standing(task) else {
             return Receipt::Unknown;
         };
+        // A live attempt counts whatever else is so, but of a volunteer only from itself: else anybody could return
+        // what others work on.
         if let Some(lease) = self.leases.get(task, token) {
             return match self.client(lease.worker) == client {
                 true => Receipt::Accepted,
@@ -52,11 +54,15 @@ impl<P: Position> Engine<P> {
             None => {
                 let tries = self.tries.get(&task);
                 let (attempts, fenced) = tries.map_or((0, 0), |t| (t.attempts, t.fenced));
+                // An attempt that was really given out: by number, and by a start of the server that has been.
+                // Anything else is a guess.
                 let is_known = attempts >= token.attempt.max(1) && token.epoch <= self.epoch;
                 // Who had it was given up for lost, and nobody has begun anew, or only those who have to be checked, or those
                 // who may be at it beside another: the work is not thrown away.
                 let may_count = match self.trust.has(task) {
                     true => {
+                        // Where volunteers have or had it too, the books of trust know every attempt, also of those
+                        // who are trusted.
                         let copy = self.trust.copy(task, token);
                         copy.is_some_and(|copy| copy.client.is_none())
                             && matches!(standing, Standing::Eligible | Standing::Leased)
@@ -176,6 +182,8 @@ impl<P: Position> Engine<P> {
         if self.is_nobody(from) {
             return Receipt::Unknown;
         }
+        // By the worker's own entry, not by what the return says: a volunteer cannot pass for another, or for
+        // somebody trusted.
         let client = self.client(from);
         if client.is_none() {
             if let (Outcome::Executed, Some(digest)) = (outcome, digest)
@@ -183,7 +191,7 @@ impl<P: Position> Engine<P> {
             {
                 return Receipt::Accepted;
             }
-            return self.give_back(now, task, token, outcome, out);
+            return self.give_back_by(now, Some(from), (task, token), outcome, out);
         }
         let receipt = self.worth(client, task, token, outcome);
         if !receipt.counts() {
@@ -191,6 +199,7 @@ impl<P: Position> Engine<P> {
         }
         let is_live = receipt == Receipt::Accepted;
         if is_live {
+            // Only a live return is a sign of life: a late one may have lain in a spool while its worker was gone.
             self.workers[from.index()].last_seen = now;
         }
         match (outcome, digest) {
@@ -202,8 +211,11 @@ impl<P: Position> Engine<P> {
                     digest,
                 };
                 self.commit(now, event, out);
+                // After the event: the verdict is of all results, this one among them.
                 self.judge(now, task, from, out);
             }
+            // Executed without anything to compare: it cannot agree with anybody, and to let it wait would hold the
+            // task for ever.
             (Outcome::Executed, None) if is_live => {
                 self.fail_copy(now, task, token, 0, Cause::Output, out);
             }
@@ -225,19 +237,41 @@ impl<P: Position> Engine<P> {
         outcome: Outcome,
         out: &mut Outbox,
     ) -> Receipt {
+        self.give_back_by(now, None, (task, token), outcome, out)
+    }
+
+    fn give_back_by(
+        &mut self,
+        now: Moment,
+        from: Option<WorkerId>,
+        (task, token): (Task, Token),
+        outcome: Outcome,
+        out: &mut Outbox,
+    ) -> Receipt {
         let receipt = self.worth(None, task, token, outcome);
+        if receipt != Receipt::Accepted {
+            // Whatever it is worth, nobody is at it any more, and who was has that room again with this very request. Seldom: so
+            // all are looked at, whoever speaks for whom.
+            for &worker in &self.here {
+                let known = &mut self.workers[worker.index()];
+                known.lingers.retain(|l| l.attempt != (task, token));
+            }
+        }
         match (receipt, self.leases.get(task, token).copied()) {
             (Receipt::Accepted, Some(lease)) => {
                 self.workers[lease.worker.index()].last_seen = now;
                 self.end(now, task, lease, outcome, out);
             }
             (Receipt::AcceptedLate, _) => {
-                let last = self.tries.get(&task).map(|tries| tries.last);
+                // Whoever brings it: the one that had the task last may be another, who ended without a result.
+                let from = from.filter(|from| self.workers.get(from.index()).is_some());
+                let last = || self.tries.get(&task).map(|tries| tries.last);
+                let worker = from.or_else(last).unwrap_or(WorkerId(0));
                 self.stop_all(task, out);
                 let event = Event::Executed {
                     task,
                     token,
-                    worker: last.unwrap_or(WorkerId(0)),
+                    worker,
                 };
                 self.commit(now, event, out);
             }
@@ -256,6 +290,7 @@ impl<P: Position> Engine<P> {
         out: &mut Outbox,
     ) -> bool {
         let lease = self.leases.get(task, token).copied();
+        // Only who is trusted settles it: the digest of a volunteer is a vote.
         let lease = lease.filter(|lease| self.client(lease.worker).is_none());
         let Some(Lease { worker, .. }) = lease else {
             return false;
@@ -290,6 +325,7 @@ impl<P: Position> Engine<P> {
             Outcome::Failed { exit, cause } => {
                 let needs = self.needs(task);
                 let tries = self.tries.get(&task).copied().unwrap_or_default();
+                // Asked before the event, by which this very failure is counted.
                 let costs = u32::from(tries.costs_a_try(token, cause, &needs));
                 let halts = (self.rules.halt_on.get(&task)).filter(|&&(on, _)| on == exit);
                 let halts = halts.map(|&(_, returned)| returned);
@@ -297,6 +333,7 @@ impl<P: Position> Engine<P> {
                 // While others work on it, one that fails costs the task no more than a try.
                 let is_last = !self.leases.has_other(task, token);
                 let is_worn = tries.failures + costs > self.rules.retries(task) && is_last;
+                // Whoever else is at it is stopped, too: the workflow says that this exit code is final.
                 let for_good = is_worn || halts.is_some() || never;
                 self.fail(now, (task, token), (exit, cause), for_good, out);
                 self.give_up_hopeless(now, task, out);
@@ -358,6 +395,7 @@ impl<P: Position> Engine<P> {
         last: WorkerId,
         out: &mut Outbox,
     ) {
+        // Whose files are taken, not who came last: the quorum may have been filled by another.
         let worker = self.trust.copy(task, token).and_then(|copy| copy.worker);
         let worker = worker.unwrap_or(last);
         self.execute(now, task, token, worker, out);

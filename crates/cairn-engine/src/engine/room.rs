@@ -39,7 +39,11 @@ impl<P: Position> Engine<P> {
         let worker = &self.workers[worker.index()];
         worker.offer.disk.is_none_or(|disk| {
             let held = worker.holds.iter().map(|&(task, _)| self.weight(task));
-            let all = held.fold(self.weight(task), u64::saturating_add);
+            // What goes on there after a loss has its folder still.
+            let lingers = worker.lingers.iter().map(|l| self.weight(l.attempt.0));
+            let all = held
+                .chain(lingers)
+                .fold(self.weight(task), u64::saturating_add);
             all <= disk
         })
     }
@@ -63,6 +67,8 @@ impl<P: Position> Engine<P> {
         };
         let held = known.holds.iter().filter(|&&(held, _)| held != stopped);
         let held = held.map(|&(held, _)| self.weight(held));
+        let lingers = known.lingers.iter().map(|l| self.weight(l.attempt.0));
+        let held = held.chain(lingers);
         known.has_room_instead(needs, freed)
             && needs.pools.iter().all(free)
             && (known.offer.disk)

@@ -38,6 +38,7 @@ impl<P: Position> Engine<P> {
         }
         let now = round.now;
         let mut asking = self.still_asking(round);
+        // In the workflow's own folder two attempts at one task would write over each other's files.
         asking.retain(|&(w, room)| room > 0 && !self.workers[w as usize].offer.is_shared);
         if asking.is_empty() {
             return;
@@ -124,6 +125,8 @@ impl<P: Position> Engine<P> {
         let Some(&token) = own.first() else {
             return;
         };
+        // Released at once, and not when the worker says so: its room is wanted now, by a task that nobody has begun
+        // with.
         out.kills.push((worker, task, token));
         let event = Event::Released {
             task,

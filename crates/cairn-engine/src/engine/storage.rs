@@ -68,6 +68,7 @@ impl<P: Position> Engine<P> {
                     return Some((rank, task));
                 };
                 let asked = self.withheld.iter().filter(|(of, _)| *of == class);
+                // Those that were refused since anything changed: they would be refused again.
                 if asked.count() >= ASKED {
                     return None;
                 }
@@ -76,6 +77,8 @@ impl<P: Position> Engine<P> {
                 }
                 self.withheld.push((class, task));
             }
+            // Withheld, or an entry of a task that is no longer eligible: such stay in the heap until they come
+            // first.
             self.queue.pop(class);
         }
     }
@@ -148,6 +151,8 @@ impl<P: Position> Engine<P> {
                     Standing::Waiting | Standing::Eligible
                         if left_out.get(id.index()).is_some_and(|out| *out) =>
                     {
+                        // As far as the keeper goes it will not be executed in this start: nothing is reserved for
+                        // it.
                         Standing::Cancelled
                     }
                     standing => standing,

@@ -27,9 +27,12 @@ impl<P: Position> Engine<P> {
             if at > now {
                 return;
             }
+            // Before it is looked at, since looking may set it again.
             self.timers.pop();
             match timer {
                 Timer::Silence(worker) => {
+                    // Timers are never taken back: one of a worker that is gone or forgotten, or of an attempt that
+                    // is over, finds nothing and goes.
                     let Some(known) = self.workers.get(worker.index()) else {
                         continue;
                     };
@@ -58,6 +61,8 @@ impl<P: Position> Engine<P> {
         if lease.is_ending {
             return self.run_out(now, task, token, out);
         }
+        // Until it is over or the silence has passed the attempt is still the worker's, and its room taken: it may be
+        // at it for a moment yet.
         lease.is_ending = true;
         out.kills.push((lease.worker, task, token));
         // Who does not say within that time that it has ended it will not say so any more.
@@ -69,6 +74,8 @@ impl<P: Position> Engine<P> {
         let Some(&lease) = self.leases.get(task, token) else {
             return;
         };
+        // A failure, not a release: one that costs no try would be begun again for ever, and never with a larger
+        // limit.
         let (exit, cause) = (0, Cause::Time);
         match self.is_volunteers(task, token) {
             true => self.fail_copy(now, task, token, exit, cause, out),

@@ -31,7 +31,9 @@ impl<P: Position> Engine<P> {
             let room = want.min(self.workers[worker.index()].free_cpus());
             let mut granted = Vec::new();
             while granted.len() < want {
+                // Chosen tasks are of one processor: beyond the free ones the chooser says why there is no more.
                 let next = match granted.len() < room {
+                    // Who asked before in this round may have been given one of them by the order.
                     true => chosen.by_ref().find(|&task| self.is_eligible(task)),
                     false => None,
                 };
@@ -67,6 +69,7 @@ impl<P: Position> Engine<P> {
             |&(id, _): &(WorkerId, usize)| here(id).is_some_and(|w| w.offer.disk.is_some());
         // The batcher knows nothing of bytes.
         let is_counted = self.keeper.is_some() || asked.iter().any(has_disk);
+        // One task goes by the order. Volunteers have to go by who had what, which the batcher knows nothing of.
         if count < 2 || is_counted || self.minds_volunteers() || self.refuses_all().is_some() {
             return Vec::new();
         }

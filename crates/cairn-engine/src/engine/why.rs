@@ -247,7 +247,8 @@ impl<P: Position> Engine<P> {
         }
         if !asked.has_room(needs) {
             let wanted = offer.cpus_for(needs);
-            let free = offer.cpus.saturating_sub(asked.busy_cpus);
+            let (busy_cpus, busy_memory) = asked.busy();
+            let free = offer.cpus.saturating_sub(busy_cpus);
             let memory = offer.memory.unwrap_or(u64::MAX);
             return Some(match wanted > free {
                 true => WhyNot::Cpus {
@@ -256,7 +257,7 @@ impl<P: Position> Engine<P> {
                 },
                 false => WhyNot::MemoryTaken {
                     needs: needs.memory,
-                    free: memory.saturating_sub(asked.busy_memory),
+                    free: memory.saturating_sub(busy_memory),
                 },
             });
         }

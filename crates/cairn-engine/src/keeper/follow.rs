@@ -46,6 +46,8 @@ impl Keeper {
             };
             let task = chosen.unwrap_or_else(by_order);
             self.start(task);
+            // One at a time: nothing runs when the next one is chosen, so that the keeper's own first may always
+            // start.
             self.finish(task);
             done[task.index()] = true;
             followed.push(task);

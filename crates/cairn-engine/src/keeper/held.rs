@@ -32,6 +32,7 @@ impl Keeper {
             0 => self.lies.remove(&task.0),
             _ => self.lies.insert(task.0, bytes),
         };
+        // Held before what was there goes: never less than what really lies there.
         self.hold(bytes);
         self.let_go(before.unwrap_or(0));
     }

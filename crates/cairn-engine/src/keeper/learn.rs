@@ -52,6 +52,7 @@ impl Keeper {
 
     /// Counts what was learnt, unless all files together would be too much: then nothing is changed.
     fn believe(&mut self, sizes: &mut Sizes, learnt: &[Learnt]) -> bool {
+        // On copies: half of a book that turns out not to fit must not stay.
         let (mut told, mut storage) = (sizes.clone(), self.storage.clone());
         told.recall(learnt);
         let fits = told.apply(&mut storage).is_ok();
@@ -118,6 +119,7 @@ impl Keeper {
             let is_pinned = self.is_pinned[file.index()];
             match phase {
                 Phase::GivenUp => (),
+                // Nobody can free them: to the search for an order they are a number.
                 Phase::Done | Phase::Running if is_pinned => fixed += bytes,
                 phase => files.push(Stored {
                     producer: match phase {

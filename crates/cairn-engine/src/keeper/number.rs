@@ -65,6 +65,7 @@ impl Keeper {
         let mut needs = Vec::with_capacity(slack + order.len());
         needs.resize(slack, peaks::GONE);
         for &task in order {
+            // Before its inputs go: while it runs they are there beside what it writes.
             needs.push(signed(live + self.storage.reserved(task)));
             for file in self.storage.outputs(task) {
                 if self.is_pinned[file.index()] || left[file.index()] > 0 {

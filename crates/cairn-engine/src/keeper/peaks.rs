@@ -23,6 +23,7 @@ pub(super) struct Peaks {
 
 impl Peaks {
     pub(super) fn new(values: Vec<i64>) -> Peaks {
+        // A power of two, so that parents are halves of numbers; blocks beyond the end are gone for ever.
         let blocks = values.len().div_ceil(BLOCK).next_power_of_two();
         let mut peaks = Peaks {
             most: vec![GONE; 2 * blocks],
@@ -183,6 +184,7 @@ impl Peaks {
     /// Gives a place another number.
     pub(super) fn set(&mut self, place: u32, value: i64) {
         let block = wide(place) / BLOCK;
+        // Without what the tree adds from above, which a question will add again.
         self.values[wide(place)] = value - self.above(block);
         self.refresh(block);
     }
@@ -194,6 +196,7 @@ impl Peaks {
 
     /// The first place that is not gone. O(log places).
     pub(super) fn first_place(&self) -> Option<u32> {
+        // In the middle: what was added to either never comes that far.
         const THERE: i64 = GONE / 2;
         if self.max() < THERE {
             return None;

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 /// However long a row of right results was in earlier runs, it counts for no more than this: one result in so many is checked
 /// at the least, since who had the token then need not have it now.
+// A judgement, twice what is earned: smaller, and who is known well is checked as a newcomer is; larger, and a stolen
+// token is believed for longer.
 const MOST: u32 = 20;
 
 /// What earlier runs know of a client; kinds of tasks by name.

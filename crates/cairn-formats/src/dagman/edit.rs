@@ -69,6 +69,7 @@ pub(crate) fn set_dagman_priorities(
     // A line put behind a backslash would continue the statement there instead of being one.
     for &(file, ..) in edits.keys() {
         let source = workflow.files.source(file);
+        // Only of files that are changed: others may end as they like.
         if ends_in_backslash(source.text()) {
             let message = "the last line ends in a backslash, so nothing can be written behind it";
             let at = source.text().trim_end().len() - 1;
@@ -94,6 +95,7 @@ fn wanted(
         shared: vec![0; workflow.roots.len()],
         report,
     };
+    // Once over all copies of a file, before any line is written: the highest wish is known only then.
     walk(&workflow.top, &mut wishes);
     for (root, &count) in workflow.roots.iter().zip(&wishes.shared) {
         if count > 0 {
@@ -126,6 +128,7 @@ impl Visitor for Wishes<'_, '_> {
             return;
         }
         let name = at.name;
+        // Refused, not cut: two tasks beyond the end would become equal, and their order be lost.
         let fits = (self.priority)(name).map(i32::try_from).transpose();
         if fits.is_err() {
             let files = &self.workflow.files;
@@ -222,6 +225,7 @@ impl Lines {
             if existing == ExistingPriorities::Keep && has_one {
                 continue;
             }
+            // Every one of them: DAGMan takes the last, and a stale one before it would mislead people.
             for (file, span) in &self.priorities[entry] {
                 put(edits, (*file, span.start, span.end, 0), Edit::Value(value));
             }

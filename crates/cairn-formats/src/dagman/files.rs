@@ -51,6 +51,7 @@ impl<'l> Files<'l> {
             by_path: HashMap::new(),
             chain: Vec::new(),
         };
+        // A text from standard input has no path that others could name.
         if !path.as_os_str().is_empty() {
             files.by_path.insert(identity(&path), Some(0));
         }
@@ -135,6 +136,7 @@ impl<'l> Files<'l> {
         report: &mut Report,
     ) -> Option<FileId> {
         let wanted = directory.join(name);
+        // Also one that could not be loaded: it is reported once.
         if let Some(&known) = self.by_path.get(&identity(&wanted)) {
             return known;
         }

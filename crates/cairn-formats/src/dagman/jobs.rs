@@ -45,6 +45,7 @@ impl Nodes {
     /// What the tasks of `flow`, which was read from `source`, run. `None` when something cannot be run: the report then
     /// says what, where, and what to do.
     pub(crate) fn of(source: &Source, flow: &Flow, report: &mut Report) -> Option<Nodes> {
+        // Everything is checked before anything runs: the report has all that cannot be run, not the first of it.
         let errors = report.errors();
         let limits = ReadLimits::default();
         let load: &mut Load<'_> = &mut |path: &Path, report: &mut Report| {
@@ -63,6 +64,8 @@ impl Nodes {
             let mut position = 0;
             workflow.walk_again(&root, &mut |workflow, site, statement| {
                 position += 1;
+                // By position: of two lines for one node the later one counts, also where one of them is for all
+                // nodes.
                 nodes.take(&root.scope, workflow, site, position, &statement, report);
                 let keyword = keyword(workflow, site);
                 if matches!(statement, Statement::OfRun) && said.insert(keyword.clone()) {
@@ -156,6 +159,7 @@ impl Nodes {
         place: NodePlace,
         retry: u32,
     ) -> Result<Job<'a>, Trouble> {
+        // Undefined macros were told when all was checked.
         let program = self.program(flow, task, place, retry, &RefCell::default())?;
         let (own, all) = self.details(place);
         let script = |when: When| {
@@ -174,6 +178,7 @@ impl Nodes {
                 return Ok(Job::new(Run::Nothing, 0));
             };
             let first = located(&program, &directory);
+            // Without a shell: arguments were cut by HTCondor's rules, and no character in them means anything more.
             let words = [first].into_iter().chain(program.arguments.clone());
             let mut job = Job::new(Run::Words(words.map(Cow::Owned).collect()), 0);
             let directory = match below(&program) {

@@ -50,6 +50,7 @@ impl<'t> Lines<'t> {
             let length = rest.find('\n');
             self.at += length.map_or(rest.len(), |l| l + 1);
             let number = self.line;
+            // Places are kept in 32 bits; a file has fewer bytes than that.
             self.line = self.line.saturating_add(1);
             let whole = &rest[..length.unwrap_or(rest.len())];
             let text = whole.trim_matches(is_space);
@@ -57,6 +58,7 @@ impl<'t> Lines<'t> {
                 continue;
             }
             let indent = whole.len() - whole.trim_start_matches(is_space).len();
+            // Edits put their line before the line end, whichever it is.
             let end = start + whole.strip_suffix('\r').unwrap_or(whole).len();
             return Some(Line {
                 text,
@@ -85,6 +87,7 @@ impl<'t> Lines<'t> {
                 Some(part) => part.end -= 1,
                 None => words.end -= 1,
             }
+            // Blank lines and comments between continued lines do not end the statement, as DAGMan reads it.
             let Some(next) = self.next_line() else { break };
             words.parts.push(next.start..next.start + next.text.len());
             last = next;
@@ -181,6 +184,7 @@ impl<'t> Words<'t> {
         if self.at < self.end {
             return Some(self.text.as_bytes()[self.at]);
         }
+        // DAGMan joins continued lines by a blank, so that words never run together there.
         (self.part < self.parts.len()).then_some(b' ')
     }
 
@@ -230,6 +234,7 @@ impl<'t> Words<'t> {
         loop {
             self.skip_blanks();
             let start = self.at;
+            // Behind the blanks: a line that ends in them has no further word.
             if self.peek().is_none() {
                 return Ok(None);
             }
@@ -248,6 +253,7 @@ impl<'t> Words<'t> {
                 }));
             }
             let text = self.quoted_rest(plain, quotes)?;
+            // An empty file name in quotes is passed over, and the next word taken: so DAGMan does.
             if !text.is_empty() {
                 return Ok(Some(Word {
                     text: Cow::Owned(text),
@@ -270,6 +276,7 @@ impl<'t> Words<'t> {
                         bytes.push(byte);
                     }
                 }
+                // Only inside quotes: outside a backslash is a character as any other.
                 Some(_) if byte == b'\\' => {
                     self.bump();
                     if let Some(escaped) = self.peek() {

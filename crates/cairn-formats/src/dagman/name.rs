@@ -19,6 +19,7 @@ pub(crate) fn is_encoded(text: &str) -> bool {
     let head = text
         .lines()
         .map(str::trim)
+        // Only at the head: such a line further down may be anybody's.
         .take_while(|line| line.is_empty() || line.starts_with('#'));
     head.into_iter().any(|line| line == ENCODED_NAMES)
 }

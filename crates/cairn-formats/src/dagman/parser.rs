@@ -34,6 +34,7 @@ impl<'t> Parser<'t, '_> {
             return Err(unknown_keyword(&word));
         };
         self.form = form;
+        // What then is left over is a slip: half a line read would be another statement than is meant.
         let statement = self.rest(keyword)?;
         match self.word(Quotes::Keep)? {
             Some(extra) => Err(self.too_much(&extra)),
@@ -132,6 +133,7 @@ impl<'t> Parser<'t, '_> {
             if is_keyword(&option.text, "DONE") {
                 done = true;
             } else if is_keyword(&option.text, "DIR") {
+                // Options stand in any order; of two the last counts.
                 directory = Some(self.file()?);
             } else if is_keyword(&option.text, "NOOP") {
                 noop = true;
@@ -169,10 +171,12 @@ impl<'t> Parser<'t, '_> {
             *self.end = line.end;
             let rest = line.text.strip_prefix(closing);
             if let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with(' ')) {
+                // What follows the closing brace on its line are options of the node: they are read on from there.
                 let tail = line.start + line.text.len() - rest.len();
                 self.words = Words::of_span(self.text, tail..line.start + line.text.len());
                 return Ok(&self.text[start..end]);
             }
+            // Behind this line: comments and blank lines inside belong to the description.
             end = self.lines.offset();
         }
         Err(Fault {
@@ -319,6 +323,7 @@ impl<'t> Parser<'t, '_> {
         let node = self.name("node name")?;
         let word = self.need("number of failures")?;
         let digits = word.text.strip_suffix('%');
+        // As a number of 32 bits, as `integer` has it; only the sign of percent is more.
         let count = digits.unwrap_or(&word.text).parse::<i32>();
         if !count.is_ok_and(|n| n >= 0) {
             let message = format!("'{}' is no number of failures", word.text);
@@ -347,6 +352,7 @@ impl<'t> Parser<'t, '_> {
         let is = |keyword| (option.as_ref()).is_some_and(|w| is_keyword(&w.text, keyword));
         let append = is("APPEND");
         if append || is("PREPEND") {
+            // Only now is the word taken: what is no option is the first key.
             self.words = after_option;
         }
         let mut pairs = Vec::new();
@@ -387,6 +393,7 @@ impl<'t> Parser<'t, '_> {
         let Some(value) = self.word(Quotes::Keep)? else {
             return Err(self.fault_at(start, format!("the value of '{key}' is missing")));
         };
+        // Both are ways to say that the key is an attribute of the job; alone they name nothing.
         let bare = key.trim_start_matches("My.").trim_start_matches('+');
         if bare.is_empty() {
             return Err(self.fault_at(start, format!("'{key}' is no key")));
@@ -559,6 +566,7 @@ fn unquoted(value: Text<'_>) -> Option<Text<'_>> {
     let mut inner = value.chars();
     match (inner.next(), inner.next_back()) {
         (Some(begin @ ('"' | '\'')), end) => {
+            // A quote alone has no end of its own: `next_back` finds nothing, and it is refused.
             (end == Some(begin)).then(|| Cow::Owned(inner.as_str().to_owned()))
         }
         _ => Some(value),

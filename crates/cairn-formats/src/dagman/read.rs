@@ -27,6 +27,7 @@ pub(crate) fn read(source: &Source, load: &mut Load<'_>, report: &mut Report) ->
         bases: Vec::new(),
         report,
     };
+    // In the order of the files, splices where they stand: so tasks are numbered as a reader meets them.
     walk(&workflow.top, &mut layout);
     let build = layout.build;
     match build.finish() {

@@ -34,6 +34,7 @@ pub fn is_rescue(text: &str) -> bool {
     for (_, statement) in statements(text) {
         match statement {
             Ok(statement) => done |= done_node(&statement).is_some(),
+            // One line that is no statement, and it is somebody's list of names that happens to have a DONE in it.
             Err(_) => return false,
         }
     }
@@ -119,11 +120,13 @@ fn newest(path: &Path) -> Option<(u32, PathBuf)> {
     };
     let entries = std::fs::read_dir(folder).ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    // By number: as text 999 would come after 1000.
     let (number, best) = names.filter_map(|n| Some((number(&n)?, n))).max()?;
     Some((number, path.with_file_name(best)))
 }
 
 /// The highest number that DAGMan gives to a rescue file.
+// Its names have three digits.
 const MOST_RESCUES: u32 = 999;
 
 /// The text of a rescue file for a workflow, as DAGMan writes it: what is executed, and in comments what has failed.

@@ -158,6 +158,7 @@ impl Scope {
             name_bytes: name.len() as u64,
             arcs: 0,
         };
+        // Noted once, for the check that there is one FINAL at most.
         if !node.kind.is_regular() && !self.specials.contains(&node.kind) {
             self.specials.push(node.kind);
         }
@@ -181,6 +182,7 @@ impl Scope {
         let index = self.entries.len();
         let name: Rc<str> = name.into();
         match self.by_name.entry(Rc::clone(&name)) {
+            // Nodes and splices share one space of names: which of the two a `PARENT` line meant could not be told.
             MapEntry::Occupied(taken) => return Err(*taken.get() as usize),
             MapEntry::Vacant(free) => free.insert(index as u32),
         };
@@ -220,6 +222,7 @@ impl Scope {
             let What::Splice(splice) = &entry.what else {
                 continue;
             };
+            // It could not be read, so whether it has the node nobody knows: no further error.
             let Some(splice) = splice else {
                 return Some(Found::Splice(entry.first, None));
             };
@@ -274,6 +277,7 @@ impl Scope {
         end: impl Fn(&(u32, u32, Mark)) -> u32,
         of_splice: fn(&Scope) -> Rc<[u32]>,
     ) -> Rc<[u32]> {
+        // Of all tasks, splices' too: a node inside a splice may be tied from outside by its full name.
         let mut tied = vec![false; self.size.tasks as usize];
         for arc in &self.arcs {
             tied[end(arc) as usize] = true;
@@ -288,6 +292,7 @@ impl Scope {
                 }
             }
         }
+        // A splice's own ends may be tied here: then they are no ends of the whole.
         loose.retain(|&number: &u32| !tied[number as usize]);
         loose.into()
     }
@@ -303,6 +308,8 @@ pub(crate) fn whole_category(category: &str, prefix: &str) -> String {
 
 fn sum(a: Size, b: Size) -> Size {
     Size {
+        // Files that splice each other twice double at each level: the sum is compared with the limits, so it must
+        // not wrap.
         tasks: a.tasks.saturating_add(b.tasks),
         name_bytes: a.name_bytes.saturating_add(b.name_bytes),
         arcs: a.arcs.saturating_add(b.arcs),

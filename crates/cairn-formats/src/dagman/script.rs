@@ -113,6 +113,7 @@ fn started(program: &Program) -> String {
         line.push_str(&words);
         line.push_str(" && ");
     }
+    // The shell becomes the job, so that a signal to one reaches the other and its exit is the job's.
     let mut words = "exec".to_owned();
     if !program.inherits_environment || !program.environment.is_empty() {
         push_word(&mut words, "env");

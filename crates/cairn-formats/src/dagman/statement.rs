@@ -200,6 +200,7 @@ impl<'t> Iterator for Statements<'t> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut logical = self.lines.next_logical()?;
+        // A line of nothing but a backslash says nothing, and is no statement.
         while logical.words.is_empty() {
             logical = self.lines.next_logical()?;
         }

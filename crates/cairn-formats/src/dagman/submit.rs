@@ -54,8 +54,10 @@ impl Submit {
     }
 
     fn take(&mut self, number: u32, line: &str) {
+        // `queue=5` and `queue 5` both begin with the word.
         let word = line.split([' ', '\t', '=']).next().unwrap_or("");
         let behind = line[word.len()..].trim();
+        // A key may be called so; a statement has no equals sign.
         if word.eq_ignore_ascii_case("queue") && !behind.starts_with('=') {
             self.queues.push((number, behind.to_owned()));
             return;
@@ -66,6 +68,8 @@ impl Submit {
                 // A value may be made of the one before.
                 // The one macro that stands for what came before and not for what comes last, so that it is replaced at once.
                 let own = format!("$({key})");
+                // Lower case in ASCII alone keeps every byte where it was, so that the place fits the value as
+                // written.
                 let at = value.to_ascii_lowercase().find(&own);
                 let value = match (at, self.get(&key)) {
                     (Some(at), Some(before)) => {
@@ -98,6 +102,7 @@ impl Submit {
     /// stands for something that only HTCondor knows.
     pub(crate) fn command(&self, node: &str, variables: &Variables<'_>) -> Option<String> {
         let known = |key: &str| (key == "job").then(|| node.to_owned());
+        // Undefined macros are trouble here: a command with a hole in it must not pass for the whole.
         let macros = Macros::new(self, variables, &known, None);
         let executable = macros.value_of(&["executable"]).ok()??;
         if executable.is_empty() {
@@ -261,6 +266,7 @@ impl<'a, 'v> Macros<'a, 'v> {
     fn value_of(&self, keys: &[&str]) -> Result<Option<String>, Trouble> {
         // Each value has its own: a long description is no endless one.
         self.left.set(MOST_MACROS);
+        // HTCondor has several names for some keys; the first of the list that is set counts.
         match keys.iter().find_map(|key| self.raw(key)) {
             Some(text) => self.expand(text, 0).map(Some),
             None => Ok(None),
@@ -279,6 +285,7 @@ impl<'a, 'v> Macros<'a, 'v> {
             out.push_str(&rest[..dollar]);
             let here = &rest[dollar..];
             rest = &rest[dollar + 1..];
+            // A dollar that opens no macro stands for itself, unless it begins one of HTCondor's other kinds.
             let Some(inner) = rest.strip_prefix('(') else {
                 let word = rest.trim_start_matches(|c: char| {
                     c == '$' || c == '_' || c.is_ascii_alphanumeric()
@@ -290,6 +297,7 @@ impl<'a, 'v> Macros<'a, 'v> {
                 out.push('$');
                 continue;
             };
+            // The first bracket closes: macros are not nested inside names.
             let (name, after) = inner.split_once(')').ok_or(Trouble::Open)?;
             let (name, default) = match name.split_once(':') {
                 Some((name, default)) => (name, Some(default)),
@@ -306,12 +314,14 @@ impl<'a, 'v> Macros<'a, 'v> {
     }
 
     fn replaced(&self, name: &str, default: Option<&str>, depth: usize) -> Result<String, Trouble> {
+        // Of all depths together: depth alone would let through what doubles at each level.
         let left = self.left.get().checked_sub(1).ok_or(Trouble::Endless)?;
         self.left.set(left);
         let key = name.to_ascii_lowercase();
         if key == "dollar" {
             return Ok("$".to_owned());
         }
+        // What DAGMan sets goes before what the description says, and is no text to expand further.
         if let Some(value) = (self.known)(&key) {
             return Ok(value);
         }
@@ -440,6 +450,7 @@ pub(crate) fn description(command: &str, demands: Demands) -> String {
             writeln!(lines, "{key} = {value}").expect("a string takes anything");
         }
     };
+    // Up: rounded down it would ask for less than it needs.
     let kibibytes = |bytes: u64| bytes.div_ceil(KIBIBYTE);
     line("request_cpus", demands.cpus.map(|n| n.to_string()));
     let memory = demands.memory.map(|n| format!("{}K", kibibytes(n)));
@@ -456,6 +467,7 @@ fn condor_quoted(argument: &str) -> String {
     let quoted = argument
         .replace('\'', "''")
         .replace('"', "\"\"")
+        // Else HTCondor would take what the shell is to replace for a macro of its own.
         .replace('$', "$(DOLLAR)");
     format!("'{quoted}'")
 }

@@ -24,6 +24,7 @@ impl Tie<'_, '_> {
     pub(super) fn take(&mut self, statement: Statement<'_>) {
         match statement {
             Statement::Dependency { parents, children } => {
+                // Both sides before either is judged, so that all unknown names of a line are told at once.
                 let parents = self.side(&parents, Scope::terminal);
                 let children = self.side(&children, Scope::initial);
                 if let (Some(parents), Some(children)) = (parents, children) {
@@ -91,9 +92,11 @@ impl Tie<'_, '_> {
         for name in names {
             match self.scope.find(name) {
                 None => self.unknown(name),
+                // It was told when it could not be read.
                 Some(Found::Splice(_, None)) => broken = true,
                 Some(Found::Splice(first, Some(splice))) => {
                     let ends = ends(splice);
+                    // A line may name a large splice over and over: counted before its ends are copied.
                     let total = numbers.len() as u64 + ends.len() as u64;
                     if total > MOST_ARCS {
                         self.too_many_arcs(total);
@@ -148,6 +151,7 @@ impl Tie<'_, '_> {
             for &child in children {
                 if parent == child {
                     let message = format!("'{}' depends on itself", self.scope.name_of(parent));
+                    // One is told of; a splice tied to itself would have as many as it has nodes.
                     return self.error(message, "remove the dependency");
                 }
                 self.scope.arcs.push((parent, child, mark));
@@ -173,6 +177,7 @@ impl Tie<'_, '_> {
             return;
         };
         let count = |pins: &Pins| pins.keys().next_back().copied().unwrap_or(0);
+        // The highest number: with gaps told apart below, as many as there are.
         let (outs, ins) = (count(&above.pins_out), count(&below.pins_in));
         let missing = |pins: &Pins| {
             (1..)
@@ -267,6 +272,7 @@ impl Tie<'_, '_> {
                 self.warning(message, "remove the line");
             }
             Some(Found::Inside(number, _)) => {
+                // Taken all the same: rescue files, whose names are whole, say what is done just so.
                 self.scope.nested.push((number, setting));
                 let message = format!(
                     "DAGMan finds '{name}' only in rescue files: elsewhere a splice hides its nodes"

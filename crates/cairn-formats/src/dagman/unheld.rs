@@ -32,12 +32,14 @@ pub(crate) fn unheld(source: &Source, flow: &Flow, tally: &mut Tally) {
     }
     let report = &mut Report::default();
     let load = &mut load;
+    // It was read before; a file that was changed since is told by whoever reads it next.
     let Some(mut workflow) = Workflow::open(source, load, report) else {
         return;
     };
     let mut seen_files = HashSet::new();
     for root in workflow.roots.clone() {
         let mut bodies = Bodies::default();
+        // A pass of its own: a `VARS` line may come before the description that uses it.
         workflow.walk_again(&root, &mut |_, _, statement| bodies.take(&statement));
         workflow.walk_again(&root, &mut |workflow, site, statement| {
             // An included file may be read several times: what it says is said once.

@@ -43,6 +43,7 @@ fn go(
 ) {
     let prefix = name.len();
     visitor.enter();
+    // A description may be that of any scope around a node.
     around.push(Rc::clone(scope));
     for (index, entry) in scope.entries.iter().enumerate() {
         name.push_str(&entry.name);
@@ -63,6 +64,7 @@ fn go(
                 go(splice, name, around, visitor);
             }
         }
+        // One buffer for all names on the way: a workflow of a million nodes needs no million strings here.
         name.truncate(prefix);
     }
     around.pop();

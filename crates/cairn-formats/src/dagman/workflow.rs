@@ -79,6 +79,7 @@ impl<'l> Workflow<'l> {
     fn scope(&mut self, file: FileId, directory: &Path, report: &mut Report) -> Option<Rc<Scope>> {
         // The same file spliced with another DIR finds other files: it is another scope.
         let key = (file, identity(directory));
+        // Once for each place, however often it is spliced: a thousand splices of one file cost one reading.
         if let Some(known) = self.by_place.get(&key) {
             return known.clone();
         }
@@ -140,6 +141,7 @@ impl<'l> Workflow<'l> {
     ) {
         let source = self.files.source(file);
         for (span, statement) in statements(source.text()) {
+            // Past a limit every further statement would only add to what cannot be held.
             if self.stopped {
                 return;
             }
@@ -235,6 +237,7 @@ impl<'l> Workflow<'l> {
                 ..
             } => {
                 self.check_node(scope, kind, &name, site, name_span.start, report);
+                // Noted, since only then does a further pass over all files, for variables, find anything to fill.
                 self.described |= matches!(description, Description::Inline(_));
                 let description = match description {
                     Description::Named(name) => NodeDescription::Named(name.into()),
@@ -330,10 +333,13 @@ impl<'l> Workflow<'l> {
             return None;
         }
         self.splice_depth += 1;
+        // Recursive, and bounded: `enter` refuses files that contain themselves, and chains that are too deep.
         let splice = self.scope(found, directory, report);
         self.splice_depth -= 1;
         self.files.leave();
         let splice = splice?;
+        // Before it is added, and long before it is built: a few short files that splice each other multiply to more
+        // than any memory.
         let size = scope.size_with(name, &splice);
         let too_much = [
             (size.tasks, MOST_TASKS, "tasks"),

@@ -49,6 +49,7 @@ impl<'s> Parser<'s, '_> {
             blank.leaving = blank.leaving.or(label);
         }
         if let Some(blank) = self.blank.get_mut(&child) {
+            // Used only where nothing leaves: what a channel carries is named at its source.
             blank.entering = blank.entering.or(label);
         }
         Ok(())
@@ -58,6 +59,7 @@ impl<'s> Parser<'s, '_> {
         let mut priorities = Vec::new();
         let text = self.draft.source().text();
         let (mut label, mut beside) = (None, None);
+        // A shape of its own outweighs the default of its subgraph.
         let mut records = self.frame().records;
         let (mut is_point, mut has_kind) = (false, false);
         let lists = self.attributes(|draft, key, value, at, written| {

@@ -60,6 +60,7 @@ impl<'a> Lexer<'a> {
         let rest = &self.text.as_bytes()[start..];
         let token = match rest {
             [] => Token::End,
+            // Before words, which may begin with a minus.
             [b'-', b'>', ..] => self.take(2, Token::Arrow),
             [b'-', b'-', ..] => self.take(2, Token::Line),
             [
@@ -89,6 +90,7 @@ impl<'a> Lexer<'a> {
             let rest = &self.text[self.at..];
             let trimmed = rest.trim_start();
             self.at += rest.len() - trimmed.len();
+            // The line end stays for the next round, which skips it.
             if trimmed.starts_with("//") || trimmed.starts_with('#') {
                 self.at += trimmed.find('\n').unwrap_or(trimmed.len());
             } else if let Some(comment) = trimmed.strip_prefix("/*") {
@@ -109,6 +111,7 @@ impl<'a> Lexer<'a> {
     /// with a digit.
     fn word(&mut self) -> Result<&'a str, Wrong> {
         let bytes = &self.text.as_bytes()[self.at..];
+        // Not empty: the end was told apart before.
         let sign = usize::from(bytes[0] == b'-');
         // Every byte of a letter beyond ASCII is 0x80 or more, so that words never end inside one.
         let is_part = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | 0x80..);
@@ -132,6 +135,7 @@ impl<'a> Lexer<'a> {
             let end = self.at;
             self.skip_blanks()?;
             if !self.text[self.at..].starts_with('+') {
+                // No plus: what was skipped belongs to the next token, for edits go right behind this one.
                 self.at = end;
                 return Ok(whole);
             }

@@ -194,6 +194,7 @@ impl<'s> Parser<'s, '_> {
     }
 
     fn open(&mut self, name: Option<Cow<'s, str>>) {
+        // Subgraphs inside each other are ranges of one list: what the inner one names the outer one has, too.
         let start = self.members.len();
         let records = self.frames.last().is_some_and(|frame| frame.records);
         self.frames.push(Frame {
@@ -235,6 +236,7 @@ impl<'s> Parser<'s, '_> {
                 }
                 self.close()
             }
+            // Both are optional in DOT, and may stand alone.
             Token::Mark(b';' | b',') => Ok(()),
             Token::Line => wrong(
                 at,
@@ -298,12 +300,14 @@ impl<'s> Parser<'s, '_> {
             return Ok(());
         }
         // A port and a compass point.
+        // At the most `node:port:compass`; a third colon is a slip.
         for _ in 0..2 {
             if self.take(b':')? {
                 self.id("a port")?;
                 self.node_end = self.lexer.end();
             }
         }
+        // Mentioned means declared here: a node is there from its first mention on.
         let declared = match self.draft.build.lookup(&name) {
             Some(node) => Some(node),
             None => {
@@ -318,6 +322,7 @@ impl<'s> Parser<'s, '_> {
             return Ok(()); // reported; only an empty name cannot be declared
         };
         if self.frames.len() > 1 {
+            // Only inside subgraphs: nothing can name the members of the graph itself.
             self.members.push(node);
         }
         self.endpoint(End::Node(node))
@@ -325,6 +330,7 @@ impl<'s> Parser<'s, '_> {
 
     /// An end of an edge has been read: joins it to what stood left of it, and looks whether the edge goes on.
     fn endpoint(&mut self, end: End) -> Step {
+        // Taken whatever follows: an edge goes on only behind another arrow.
         let left = self.frame().left.take();
         if let Some(left) = &left {
             self.connect(left, &end)?;
@@ -337,6 +343,7 @@ impl<'s> Parser<'s, '_> {
                 frame.after_arrow = true;
             }
             Token::Mark(b'[') => match (left, end) {
+                // Behind an edge the list is the edge's, not its last node's.
                 (None, End::Node(node)) => self.node_attributes(node)?,
                 (Some(End::Node(parent)), End::Node(child)) => {
                     self.edge_attributes(parent, child)?
@@ -376,11 +383,14 @@ impl<'s> Parser<'s, '_> {
             End::Node(node) => nodes.push(*node),
             End::Members(ranges) => {
                 for &(start, end) in ranges {
+                    // Paid for whenever they are gone over: a thousand edges from one large subgraph cost as much as
+                    // they write.
                     self.spend(end - start)?;
                     nodes.extend_from_slice(&self.members[start..end]);
                 }
             }
         }
+        // A node that several parts of a subgraph name is one end, not several.
         nodes.sort_unstable();
         nodes.dedup();
         Ok(nodes)

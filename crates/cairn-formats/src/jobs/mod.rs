@@ -110,6 +110,7 @@ impl<'a> Job<'a> {
 /// A command line as words, where that is the same as giving it to the shell.
 fn run_of_line(line: Cow<'_, str>) -> Run<'_> {
     match line {
+        // Borrowed where the flow has it: a million tasks cost no copies.
         Cow::Borrowed(line) => match plain::words(line) {
             Some(words) => Run::Words(words.map(Cow::Borrowed).collect()),
             None => Run::Shell(Cow::Borrowed(line)),
@@ -158,6 +159,7 @@ impl Jobs {
         template: Option<Template>,
         report: &mut Report,
     ) -> Option<Jobs> {
+        // All that is wrong is told before the first task starts, not hours later at the task that has it.
         let before = report.errors();
         if let Some(template) = &template {
             template.check(&["name"], source.place(), report);
@@ -190,6 +192,7 @@ impl Jobs {
         let mut exported = HashMap::new();
         if format == Format::Makeflow {
             let by_name = makeflow::environments(source).into_iter();
+            // A rule whose task was left out of the flow, as executed, has nobody to give it to.
             exported.extend(by_name.filter_map(|(name, pairs)| Some((flow.find(&name)?, pairs))));
         }
         let jobs = Jobs {

@@ -82,6 +82,7 @@ impl Transformation {
         let path = path.strip_prefix("file://localhost").unwrap_or(path);
         let path = path.strip_prefix("file://").unwrap_or(path);
         let path = path.strip_prefix("file:").unwrap_or(path);
+        // A path of another site may exist here by chance; that of `local` is meant.
         let is_better = self.path.is_none() || (site == "local" && !self.is_local);
         if path.starts_with('/') && is_better {
             self.path = Some(path.to_owned());
@@ -122,6 +123,7 @@ impl Programs {
             Format::Dax => of_dax(source.text()),
             _ => of_yaml(source.text()),
         };
+        // Those inside the workflow come first, and of equals the first counts.
         listing.transformations.extend(beside(source));
         let before = report.errors();
         let mut refused = HashSet::new();
@@ -129,6 +131,7 @@ impl Programs {
             by_task: vec![None; flow.dag().len()],
         };
         for entry in &listing.jobs {
+            // What is executed already, or was left out of the flow, need not be installed here.
             let task = flow.find(&entry.id).filter(|&task| !flow.is_done(task));
             let Some(task) = task else { continue };
             match program(entry, &listing.transformations, flow, task) {

@@ -107,6 +107,7 @@ pub(super) fn words(line: &str) -> Option<impl Iterator<Item = &str>> {
         return None;
     }
     let words = line.split([' ', '\t']).filter(|word| !word.is_empty());
+    // Only the first word is looked up by a shell; builtins and reserved words mean nothing as arguments.
     let program = words.clone().next()?;
     // An assignment, a job of the shell's own, or what `sh -c` takes for an option.
     let is_special = program.contains(['=', '%']) || program.starts_with(['-', '+']);

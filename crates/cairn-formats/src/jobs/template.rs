@@ -77,6 +77,7 @@ impl Template {
         while let Some(c) = rest.chars().next() {
             rest = &rest[c.len_utf8()..];
             if matches!(c, '{' | '}') {
+                // Doubled: a brace of the shell's own, such as that of `${x}`.
                 if let Some(behind) = rest.strip_prefix(c) {
                     rest = behind;
                 } else {
@@ -93,6 +94,7 @@ impl Template {
                         key: key.to_owned(),
                         inside,
                     })?;
+                    // Perhaps empty: pieces are only ever joined.
                     pieces.push(Piece::Text(std::mem::take(&mut text)));
                     pieces.push(Piece::Key(key.to_owned(), quoted));
                     // Whatever the value is, it ends as a part of a word: a `#` behind it begins no comment.
@@ -165,9 +167,11 @@ impl Quoted {
                 push_word(&mut word, value);
                 line.push_str(&word);
             }
+            // Inside single quotes nothing escapes one: it is closed, a quote written, and opened again.
             Quoted::Single => line.push_str(&value.replace('\'', r"'\''")),
             Quoted::Double => {
                 for c in value.chars() {
+                    // All that a shell looks at inside double quotes; behind a backslash it is itself.
                     if matches!(c, '$' | '`' | '"' | '\\') {
                         line.push('\\');
                     }
@@ -202,6 +206,7 @@ impl Shell {
             self.single = c != '\'';
         } else if self.backslash {
             self.backslash = false;
+            // What was escaped is a part of a word: an escaped `#` or `<` begins nothing.
             self.last = Some('x');
         } else {
             match c {
@@ -213,6 +218,7 @@ impl Shell {
                 '(' | '{' if self.double && last == Some('$') => self.nested = true,
                 '<' if !self.double && last == Some('<') => self.here_document = true,
                 '#' if !self.double => {
+                    // Only at the beginning of a word is it a comment.
                     self.comment = last.is_none_or(|c| " \t\n;&|()".contains(c));
                 }
                 _ => {}

@@ -60,6 +60,7 @@ fn joined(rest: &str) -> (String, usize, Option<char>) {
                 let newline = ["\n", "\r\n"]
                     .into_iter()
                     .find(|end| after.starts_with(end));
+                // A whole character: half of one would be no text.
                 let escaped = || after.chars().next().map_or(0, char::len_utf8);
                 let end = at + 1 + newline.map_or_else(escaped, str::len);
                 text.push_str(if newline.is_some() {

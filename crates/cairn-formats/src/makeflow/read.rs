@@ -36,6 +36,7 @@ pub(crate) fn environments(source: &Source) -> HashMap<String, Vec<(String, Stri
     if exports.is_empty() {
         return HashMap::new();
     }
+    // What is wrong was told when the flow was read.
     let silent = &mut Report::default();
     let rules = Reader::read(source, silent, exports).rules.into_iter();
     rules.map(|rule| (rule.name(), rule.environment)).collect()
@@ -55,6 +56,7 @@ fn exports(text: &str) -> Vec<String> {
         }
     }
     names.sort_unstable();
+    // A name may be exported in several places; it is one variable.
     names.dedup();
     names
 }
@@ -134,7 +136,9 @@ impl<'a, 'r> Reader<'a, 'r> {
     fn statement(&mut self, text: &str, line: u32, open: &mut Option<Rule>) {
         let text = text.strip_prefix('@').unwrap_or(text).trim();
         let (colon, equals) = (unquoted(text, b':'), unquoted(text, b'='));
+        // Whichever comes first decides: a value may have colons, and a file name an equals sign.
         if let Some(colon) = colon.filter(|&colon| equals.is_none_or(|equals| colon < equals)) {
+            // A rule before it without a command is a slip of the user's, told at its own line.
             let abandoned = open.take();
             self.abandon(abandoned);
             self.variables.of_rule.clear();
@@ -175,6 +179,7 @@ impl<'a, 'r> Reader<'a, 'r> {
             let help = "letters, digits and underscores make a name; '=' or '+=' follows it";
             return self.draft.error(line, message, help);
         }
+        // At once, by what is known here: a later value of what it names does not change it.
         let mut value = self.expanded(value, line);
         if append && let Some(old) = self.value(name, line) {
             value = format!("{old} {value}");
@@ -183,6 +188,7 @@ impl<'a, 'r> Reader<'a, 'r> {
     }
 
     fn set(&mut self, name: &str, value: String, line: u32, in_rule: bool) {
+        // Where it is set, not where it is used: the line that doubles it is the one to name.
         if value.len() > LONGEST_VALUE {
             let bytes = value.len();
             let message =

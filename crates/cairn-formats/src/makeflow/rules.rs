@@ -36,6 +36,7 @@ pub(super) fn tie(
     let mut writer: HashMap<&str, usize> = HashMap::new();
     for (index, rule) in rules.iter().enumerate() {
         for output in &rule.outputs {
+            // Refused: who reads the file would wait for one of the two, and nobody could say for which.
             if let Some(other) = writer.insert(output, index).filter(|&other| other != index) {
                 let help = format!(
                     "it is written by the rule in line {} too: let one rule write it",
@@ -75,6 +76,7 @@ pub(super) fn tie(
         for output in &rule.outputs {
             build.add_output(task, output, sizes.get(output).copied());
         }
+        // A file may stand twice among the inputs, by way of variables.
         let mut seen = HashSet::new();
         for input in rule.inputs.iter().filter(|input| seen.insert(*input)) {
             let build = &mut draft.build;

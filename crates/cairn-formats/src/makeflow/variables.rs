@@ -24,6 +24,7 @@ impl Variables {
         let value = self
             .of_rule
             .get(name)
+            // From the narrowest on: the rule, its category, the file.
             .or_else(|| of_category?.get(name))
             .or_else(|| self.of_file.get(name));
         value.map(String::as_str)

@@ -132,6 +132,7 @@ impl<'s> Batch<'s> {
 
     #[inline]
     pub(super) fn task(&mut self, name: (Text<'s>, Mark), task: Task<'s>) {
+        // An entry, not an error here: batches are filled side by side, and told of in the order of the file.
         if name.0.is_empty() {
             self.entries.push(Entry::Nameless(name.1));
             return;
@@ -165,6 +166,7 @@ impl<'s> Batch<'s> {
             symbols.clear();
             build.mention_all(names.iter().map(|(n, mark)| (&**n, *mark)), &mut symbols);
             for (&symbol, &(_, mark)) in symbols.iter().zip(names) {
+                // A name that is there twice is refused here: which of two tasks others wait for could not be told.
                 let declared = build.declare_mentioned(symbol, mark);
                 self.tasks.push(declared.map(|()| symbol));
             }
@@ -184,6 +186,7 @@ impl<'s> Batch<'s> {
         let symbols = self.parent_tasks.chunks_mut(AT_ONCE);
         for (names, symbols) in self.parents.chunks(AT_ONCE).zip(symbols) {
             let pairs = names.iter().zip(symbols.iter());
+            // Few, where files list tasks before those that wait for them: the others were found side by side.
             let missing = pairs.filter(|(_, symbol)| symbol.is_none());
             let mut mentioned = Vec::new();
             build.mention_all(
@@ -271,6 +274,7 @@ impl<'s, 'r> Sink<'s, 'r> {
                 }
             }
         }
+        // Cleared, not dropped: the next piece fills the same lists.
         batch.entries.clear();
         batch.names.clear();
         batch.parents.clear();

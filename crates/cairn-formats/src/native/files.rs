@@ -27,6 +27,7 @@ pub(super) fn warn_of_unordered_reads(flow: &Flow, source: &Source, report: &mut
             let Some(&by) = writer.get(file.path) else {
                 continue;
             };
+            // From cheap to dear: most readers wait for the writer directly.
             if by == task || dag.has_arc(by, task) || ancestry.knows(by, task) {
                 continue;
             }

@@ -45,6 +45,8 @@ pub(crate) fn read_json(source: &Source, report: &mut Report) -> Option<Flow> {
 }
 
 /// Bytes of a piece of JSON lines: what is read from it fits into a processor's own cache.
+// Much smaller, and threads spend their time on taking pieces; much larger, and what was read has left the cache when
+// the sink takes it. A judgement.
 const PIECE: usize = 1 << 15;
 
 /// Reads one task object a line; empty lines are skipped. A line that cannot be read is reported, and the next
@@ -63,10 +65,12 @@ pub(crate) fn read_json_lines(source: &Source, report: &mut Report) -> Option<Fl
 /// Reads `pieces` pieces of about so many bytes side by side, and at the same time takes what the pieces before held.
 fn read_pieces(source: &Source, report: &mut Report, pieces: usize, bytes: usize) -> Option<Flow> {
     let mut sink = Sink::new(Draft::new(source, report));
+    // Tables that grow by doubling would copy all names some twenty times.
     sink.draft.build.reserve(guessed_lines(source.text()));
     let batches = || -> Vec<_> { (0..pieces).map(|_| Batch::new(source)).collect() };
     let (mut read, mut next) = (batches(), batches());
     let mut rest = read_next_pieces(source.text(), bytes, &mut read);
+    // The pieces read last are taken behind the loop.
     while !rest.is_empty() {
         let read_on = || read_next_pieces(rest, bytes, &mut next);
         // One after the other the sink would wait for the readers, and they for it; two sets of batches let both go on.
@@ -101,10 +105,12 @@ fn read_lines(batch: &mut Batch<'_>) {
         if line.trim_ascii().is_empty() {
             continue;
         }
+        // Escaped strings are no part of the text: their place is then that of the line.
         batch.here = batch.mark(line);
         let mut input = serde_json::Deserializer::from_str(line);
         let result = TaskSeed(batch).deserialize(&mut input);
         if let Err(error) = result.and_then(|()| input.end()) {
+            // Columns count from 1, and at the end of a line behind it.
             let column = error.column().saturating_sub(1).min(line.len());
             batch.unreadable(
                 batch.here.saturating_add(column as u32),
@@ -172,6 +178,7 @@ impl<'de> Visitor<'de> for DocumentSeed<'_, 'de, '_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut found = false;
         while let Some(key) = map.next_key::<Text<'de>>()? {
+            // An empty list is a list: only a document without the field is something else.
             found |= matches!(&*key, "task" | "tasks" | "sweep");
             match &*key {
                 "task" | "tasks" => map.next_value_seed(TasksSeed(self.0))?,

@@ -125,6 +125,8 @@ impl<'de> Visitor<'de> for OverSeed<'_, 'de> {
                 let message = format!("'{}' is no key: use letters, digits, '_' and '-'", &*key);
                 return Err(A::Error::custom(message));
             }
+            // Refused: JSON readers take the last of equal keys, and half of what the user lists would be left out in
+            // silence.
             if over.insert(key.to_string(), (values, mark)).is_some() {
                 return Err(A::Error::custom(format!("'{}' is given twice", &*key)));
             }
@@ -205,6 +207,7 @@ impl Sweep {
         let Some(template) = self.template(&keys, draft) else {
             return;
         };
+        // Two combinations would have one name, and the second be called a duplicate: that would name the wrong cure.
         if let Some(key) = self.untold(&keys, &values) {
             let message = format!(
                 "the name of this sweep's task leaves {{{key}}} out, so that several have one name"
@@ -226,6 +229,7 @@ impl Sweep {
         let mut at = vec![0; values.len()];
         loop {
             let value = |key: usize| &values[key][at[key]][..];
+            // What is made has no text of its own: problems are told at the sweep.
             batch[0].here = self.mark;
             let task = template.filled(&value);
             if let Err(error) = TaskSeed(&mut batch[0]).deserialize(task) {
@@ -250,6 +254,7 @@ impl Sweep {
                 return;
             };
             at[next] += 1;
+            // As an odometer turns: behind the one that moves all begin anew.
             at[next + 1..].fill(0);
         }
     }
@@ -363,6 +368,7 @@ fn pieces(text: &str, keys: &[String]) -> Result<Vec<Piece>, String> {
             rest = behind;
             continue;
         }
+        // A closing brace alone opens nothing.
         let inside = rest.split_once('}').filter(|_| brace == "{");
         let (key, behind) = inside.ok_or(String::new())?;
         let number = keys.iter().position(|k| k == key);
@@ -381,6 +387,7 @@ impl Template {
             Value::String(text) => {
                 let pieces = pieces(&text, keys)?;
                 match &pieces[..] {
+                    // Without keys it stays a text: only what a key stands in may become a number.
                     [Piece::Text(text)] => Template::Plain(Value::String(text.clone())),
                     _ => Template::Text { pieces, is_number },
                 }

@@ -112,10 +112,12 @@ fn read_task<'de, A: MapAccess<'de>>(batch: &mut Batch<'de>, mut map: A) -> Resu
     while let Some(key) = map.next_key::<Text<'de>>()? {
         let Some(field) = FIELDS.iter().position(|f| *f == &*key) else {
             foreign += 1;
+            // Warned of, not refused: files of later versions and of other tools can still be read.
             batch.unknown_field(&key);
             map.next_value::<IgnoredAny>()?;
             continue;
         };
+        // Refused: of two values the reader would take one, and the user mean the other.
         if seen >> field & 1 == 1 {
             let message = format!("field '{}' is given twice", &*key);
             return Err(A::Error::custom(message));
@@ -167,6 +169,7 @@ fn read_task<'de, A: MapAccess<'de>>(batch: &mut Batch<'de>, mut map: A) -> Resu
         batch.limits(pools);
         return Ok(());
     }
+    // At the end, since fields come in any order.
     let name = name.ok_or_else(|| A::Error::custom("this task has no name"))?;
     task.parents = parents..batch.parents.len();
     task.inputs = inputs..batch.files.len();
@@ -334,6 +337,7 @@ impl<'de> Visitor<'de> for PoolsSeed<'_, 'de> {
             if pool.is_empty() {
                 return Err(A::Error::custom("a pool has an empty name"));
             }
+            // A list, not a set: a task has one or two pools.
             if self.0[first..].iter().any(|(known, _)| *known == pool) {
                 let message = format!("pool '{}' is given twice", &*pool);
                 return Err(A::Error::custom(message));
@@ -457,6 +461,7 @@ impl Visitor<'_> for Seconds {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Option<f64>, E> {
+        // Durations are measured and written as numbers; limits are typed by people.
         match span::parse(text).filter(|_| self.texts) {
             Some(seconds) => Ok(Some(seconds)),
             None => Err(E::invalid_type(Unexpected::Str(text), &self)),

@@ -68,6 +68,7 @@ pub(super) fn dagman(
             Some(number) if !kept => Some(number),
             _ => old,
         };
+        // A shared file has the highest of what its copies want: any of those will do.
         let of_a_copy = new.is_some_and(|n| wanted.contains(&(own_name(before.name(task)), n)));
         let special = new == old && old.is_none();
         if new != meant && !of_a_copy && !special {
@@ -107,10 +108,12 @@ fn same(before: &Flow, after: &Flow) -> Result<(), PriorityError> {
         if before.name(task) != after.name(task) {
             return differ("the names of tasks");
         }
+        // Numbers of tasks are the same by now, so that rows can be compared as they are.
         if before.dag().children(task) != after.dag().children(task) {
             return differ("the dependencies");
         }
         let attributes = |flow: &Flow| {
+            // By bits: a number that is written otherwise and read as another must be seen, however near.
             let bits = |seconds: Option<f64>| seconds.map(f64::to_bits);
             (
                 bits(flow.seconds(task)),

@@ -17,6 +17,7 @@ pub(crate) fn dax_spots(text: &str) -> Option<Vec<Spot>> {
     let mut priority = None;
     loop {
         let start = xml.buffer_position() as usize;
+        // The reader took this text: an error here means that nothing can be said of places, so nothing is written.
         let event = xml.read_event().ok()?;
         let tag = start..xml.buffer_position() as usize;
         match event {

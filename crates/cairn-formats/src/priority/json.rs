@@ -33,6 +33,7 @@ pub(crate) fn lines_spots(text: &str) -> Option<Vec<Spot>> {
                 spots.push(spot_of_task(text, object)?);
             }
         }
+        // One for the line end. A carriage return before it is a part of the line, and of no object.
         start += line.len() + 1;
     }
     Some(spots)

@@ -51,6 +51,7 @@ pub(crate) fn apply(text: &str, spots: &[Spot], numbers: &[Option<i64>]) -> Opti
                 format!("{}{number}{}", value.before, value.after),
             ));
         }
+        // Only then: with a value there, a second one would contradict it.
         if spot.values.is_empty() {
             let new = format!("{}{number}{}", spot.before, spot.after);
             edits.push((spot.at.clone(), new));
@@ -60,6 +61,7 @@ pub(crate) fn apply(text: &str, spots: &[Spot], numbers: &[Option<i64>]) -> Opti
     let mut edited = String::with_capacity(text.len() + 16 * edits.len());
     let mut copied = 0;
     for (span, new) in edits {
+        // Where spots overlap the range is backward and `get` gives nothing: better no text than a mangled one.
         edited.push_str(text.get(copied..span.start)?);
         edited.push_str(&new);
         copied = span.end;

@@ -31,6 +31,7 @@ fn spot_of_task(text: &str, task: &Spanned<DeValue<'_>>) -> Option<Spot> {
     let DeValue::Table(fields) = task.get_ref() else {
         return None;
     };
+    // Behind a table with a header of its own the new line would belong to that table.
     let own = fields.iter().filter(|(_, v)| is_assigned(text, v.span()));
     let (last_key, last) = own.max_by_key(|(_, value)| value.span().end)?;
     let values = fields.iter().filter(|(key, _)| key.get_ref() == "priority");

@@ -178,6 +178,7 @@ impl<'t> Scan<'t> {
             if !matches!(key, "PRIORITY" | "Priority" | "priority") {
                 return scan.skip(value);
             }
+            // An alias or an anchor: the number would change wherever it is named.
             let (Event::Scalar(_, _, 0, None), span) = value else {
                 return Err(tangled(&value.1));
             };
@@ -204,6 +205,7 @@ impl<'t> Scan<'t> {
             [quote @ (b'"' | b'\''), .., last] if quote == last => {
                 Ok(range.start + 1..range.end - 1)
             }
+            // A block or a broken quote: where its text ends only the parser knows.
             [b'"' | b'\'' | b'|' | b'>', ..] => Err(tangled(span)),
             _ => Ok(range),
         }
@@ -232,6 +234,7 @@ impl<'t> Scan<'t> {
         let at = mapping.keys[1].filter(|_| behind_first).unwrap_or(first);
         let line = text[..first].rfind('\n').map_or(0, |i| i + 1);
         // Keys of one mapping stand in one column; in front of the first there may be the dash of a list.
+        // In characters: a dash or a letter beyond ASCII before it has several bytes, and one column.
         let column = text[line..first].chars().count();
         let indent = " ".repeat(column);
         let eol = line_end(text, at).1;

@@ -37,12 +37,14 @@ pub fn assign(flow: &Flow, logs: &[Log]) -> Assigned {
     let mut names: HashMap<&str, Vec<f64>> = HashMap::new();
     let mut kinds: HashMap<&str, Vec<f64>> = HashMap::new();
     for job in logs.iter().flat_map(|log| &log.jobs) {
+        // What failed or was lost ran for as long as it happened to: no measure of the task.
         if job.end == Ended::Done {
             names.entry(&job.name).or_default().push(job.seconds);
             kinds.entry(&job.kind).or_default().push(job.seconds);
         }
     }
     let [names, kinds] = [names, kinds].map(|table| -> HashMap<&str, f64> {
+        // Medians: one attempt that hung for hours must not speak for its kind.
         let medians = table.into_iter().map(|(key, times)| (key, median(times)));
         medians.collect()
     });

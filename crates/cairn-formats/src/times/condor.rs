@@ -63,6 +63,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Job>, Wrong> {
             );
         };
         let body = lines.by_ref().map(|(_, line)| line.trim());
+        // An event that is cut off at the end of the file has the rest of it for a body: that job has not ended.
         let body: Vec<&str> = body.take_while(|line| *line != "...").collect();
         let node = body.iter().find_map(|l| l.strip_prefix("DAG Node: "));
         // Never taken out: a job that was evicted runs again, and its node was named when it was submitted.
@@ -87,6 +88,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Job>, Wrong> {
             }
             _ => continue,
         };
+        // An end without a beginning: the log begins in the middle, or the job was held before.
         let Some(start) = job.start.take() else {
             continue;
         };
@@ -115,6 +117,7 @@ fn host(text: &str, body: &[&str]) -> Option<String> {
     }
     let (_, address) = text.split_once('<')?;
     let address = address.split(['>', '?']).next()?;
+    // The last colon: addresses of IPv6 have colons of their own.
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     (!host.is_empty()).then(|| host.to_owned())
 }

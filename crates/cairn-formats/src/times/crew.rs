@@ -36,6 +36,7 @@ pub(super) fn crew(stays: &[Stay], jobs: &[&Job]) -> Option<Crew> {
     if stays.is_empty() || begin > end {
         return None;
     }
+    // A machine that is started again and again is no crew that comes and goes.
     if let Some(cpus) = one_after_the_other(stays) {
         return Some(Crew {
             workers: 1,
@@ -44,6 +45,7 @@ pub(super) fn crew(stays: &[Stay], jobs: &[&Job]) -> Option<Crew> {
             stay: None,
         });
     }
+    // From the first beginning to the last end: who came earlier only waited.
     let length = end - begin;
     let first = stays
         .iter()
@@ -62,6 +64,7 @@ pub(super) fn crew(stays: &[Stay], jobs: &[&Job]) -> Option<Crew> {
     let there: f64 = stays.iter().map(seen).sum();
     Some(Crew {
         workers: u32::try_from(first.max(1)).unwrap_or(u32::MAX),
+        // The median: one large machine must not stand for all. There is one, as stays are not empty.
         cpus: cpus[cpus.len() / 2].max(1),
         joins: (later > 0 && length > 0.0).then(|| length / later as f64),
         stay: (went > 0.0 && there > 0.0).then(|| there / went),

@@ -2,6 +2,7 @@
 
 /// Seconds of `2024-01-31T12:00:00`, also with a blank between, with fractions, and without a year (`01/31 12:00:00`).
 pub(super) fn date(text: &str) -> Option<f64> {
+    // No zone is looked at: all times of one log are of one clock.
     let (day, time) = text.trim().split_once([' ', 'T'])?;
     let parts: Vec<&str> = day.split(['-', '/']).collect();
     let number = |t: &str| t.parse::<i64>().ok();

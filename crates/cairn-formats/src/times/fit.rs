@@ -42,6 +42,7 @@ pub fn fit(logs: &[Log]) -> Option<Fitted> {
         return None;
     }
     let stays: Vec<Stay> = (logs.iter()).flat_map(|log| log.stays.clone()).collect();
+    // Failures are the job's own fault and tell nothing of workers.
     let lost = timed.iter().filter(|j| j.end == Ended::Lost).count();
     let ran: f64 = timed.iter().map(|j| j.seconds).sum();
     Some(Fitted {
@@ -81,6 +82,7 @@ fn slots(jobs: &[&Job]) -> u32 {
     let mut above = 0.0;
     for (running, time) in times {
         above += time;
+        // Not the very most: overlaps of moments, by clocks that differ, would count as slots.
         if above >= total / 20.0 {
             return u32::try_from(running).unwrap_or(u32::MAX);
         }
@@ -107,6 +109,7 @@ fn down(jobs: &[&Job]) -> Option<f64> {
     };
     let lost = jobs.iter().filter(|j| j.end == Ended::Lost);
     let gaps: Vec<f64> = lost.filter_map(|job| gap(&job)).collect();
+    // Of hosts that came back alone: of the others nobody knows whether they ever will.
     let mean = gaps.iter().sum::<f64>() / gaps.len().max(1) as f64;
     (mean > 0.0).then_some(mean)
 }

@@ -33,6 +33,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Job>, Wrong> {
         };
         let (name, state) = (words[1], words[2]);
         let mut push = |start: f64, end: f64, how: Ended| {
+            // A length below zero comes of clocks that differ: that attempt is left out.
             jobs.extend(good(end - start).map(|seconds| Job {
                 start: Some(start),
                 end: how,

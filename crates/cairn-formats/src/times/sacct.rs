@@ -90,6 +90,7 @@ impl Columns {
         };
         let mut cells: Vec<Cow<'_, str>> = line.split('|').map(Cow::from).collect();
         let (found, wanted) = (cells.len(), self.names.len());
+        // Names are free text, and sacct escapes nothing.
         let more = found.saturating_sub(wanted);
         if more > 0 && self.names.iter().any(|n| FREE.contains(&n.as_str())) {
             return Err(format!(
@@ -110,12 +111,15 @@ impl Columns {
     /// The job of a line, if it is one that ended; or what is wrong with it.
     fn job(&self, cells: &[Cow<'_, str>]) -> Result<Option<Job>, String> {
         let cell = |at: Option<usize>| at.and_then(|at| cells.get(at)).map_or("", |c| c.trim());
+        // A step: with its job counted as well, the time would count twice.
         if cell(Some(self.id)).contains('.') {
             return Ok(None);
         }
+        // Behind the word may stand by whom: `CANCELLED by 1000`.
         let state = cell(self.state).split_whitespace().next();
         let end = match state.unwrap_or("COMPLETED") {
             "" | "COMPLETED" => Ended::Done,
+            // Ended by the cluster, not by the job: these tell how long workers stay.
             "NODE_FAIL" | "PREEMPTED" | "BOOT_FAIL" | "REVOKED" | "REQUEUED" => Ended::Lost,
             "PENDING" | "RUNNING" | "SUSPENDED" | "CONFIGURING" | "COMPLETING" => return Ok(None),
             _ => Ended::Failed,
@@ -123,6 +127,7 @@ impl Columns {
         let start = date(cell(self.begin));
         let between = || Some(date(cell(self.finish))? - start?);
         let seconds = match (self.raw, self.length) {
+            // Whole seconds, without a form to be misread.
             (Some(_), _) => cell(self.raw).parse::<f64>().ok(),
             (None, Some(_)) => elapsed(cell(self.length)),
             (None, None) => between(),

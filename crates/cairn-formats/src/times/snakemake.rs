@@ -15,6 +15,7 @@ pub(super) fn benchmark(source: &Source) -> Result<Vec<Job>, Wrong> {
     let (seconds_at, rule_at) = (column("s").unwrap_or(0), column("rule_name"));
     let file = source.path().and_then(Path::file_name);
     let file = file.and_then(|f| f.to_str()).unwrap_or(source.name());
+    // Up to the first dot: `align.a.benchmark.txt` is of the job `align`.
     let stem = file.split('.').next().filter(|s| !s.is_empty());
     let stem = stem.unwrap_or(file);
     let mut jobs = Vec::new();
@@ -39,6 +40,7 @@ pub(super) fn benchmark(source: &Source) -> Result<Vec<Job>, Wrong> {
 
 /// The folder `.snakemake/metadata`, or one that holds it: one file for each output, its name in base 64.
 pub(super) fn metadata(folder: &Path, limits: &ReadLimits, report: &mut Report) -> Option<Log> {
+    // People name the project, `.snakemake` or the folder itself.
     let inner = [folder.join(".snakemake/metadata"), folder.join("metadata")];
     let folder = inner.iter().find(|f| f.is_dir()).map_or(folder, |f| f);
     let place = || Source::from_text(folder.display().to_string(), "").place();
@@ -49,6 +51,7 @@ pub(super) fn metadata(folder: &Path, limits: &ReadLimits, report: &mut Report) 
         report.error(place(), what, help);
         return None;
     }
+    // Folders are listed in no order; the log must be the same each time.
     files.sort();
     let mut jobs = Vec::new();
     for file in &files {
@@ -60,6 +63,7 @@ pub(super) fn metadata(folder: &Path, limits: &ReadLimits, report: &mut Report) 
         let coded: String = parts
             .map(|part| part.trim_start_matches('@').to_owned())
             .collect();
+        // Not every file there is Snakemake's: what is no base 64 is passed over.
         let Some(output) = decoded(&coded) else {
             continue;
         };
@@ -76,9 +80,11 @@ pub(super) fn metadata(folder: &Path, limits: &ReadLimits, report: &mut Report) 
         let (Some(start), Some(end)) = (number("starttime"), number("endtime")) else {
             continue;
         };
+        // It was ended in the middle: its time says nothing.
         if value.get("incomplete") == Some(&Value::Bool(true)) {
             continue;
         }
+        // A clock that was set back in between makes a length below zero: left out, as the others are good.
         let Some(seconds) = good(end - start) else {
             continue;
         };

@@ -51,6 +51,7 @@ pub(super) fn csv(text: &str) -> Result<Vec<Job>, Wrong> {
     let mut all: Vec<(u32, &str)> = rows.collect();
     // No header: then the first row is a job, too.
     if name.is_none() || seconds.is_none() {
+        // Both or neither: with one column known and the other guessed, half of the rows would be misread in silence.
         (name, seconds) = (Some(0), Some(1));
         all.insert(0, (first, line));
     }
@@ -78,6 +79,7 @@ pub(super) fn nextflow(text: &str) -> Result<Vec<Job>, Wrong> {
     let mut rows = rows(text);
     let header = rows.next().map_or("", |(_, line)| line);
     let column = |name: &str| header.split('\t').position(|c| c.trim() == name);
+    // The wait in the queue says nothing of the task.
     let time = column("realtime").or_else(|| column("duration"));
     let (Some(name), Some(time)) = (column("name"), time) else {
         return wrong(1, "there is no column realtime, nor duration", CURE);
@@ -93,6 +95,7 @@ pub(super) fn nextflow(text: &str) -> Result<Vec<Job>, Wrong> {
         let row: Vec<&str> = line.split('\t').map(str::trim).collect();
         let cell = |at: Option<usize>| at.and_then(|at| row.get(at)).copied().unwrap_or("-");
         let end = match cell(status) {
+            // What was cached has the time of the run that made it.
             "COMPLETED" | "CACHED" | "-" => Ended::Done,
             "FAILED" => Ended::Failed,
             _ => continue,
@@ -176,6 +179,7 @@ pub(super) fn median(mut values: Vec<f64>) -> f64 {
 
 /// The standard deviation of logarithms; zero for fewer than two values above zero.
 pub(super) fn spread(values: &[f64]) -> f64 {
+    // A job of no time has no logarithm.
     let positive = values.iter().filter(|v| **v > 0.0);
     let logs: Vec<f64> = positive.map(|v| v.ln()).collect();
     if logs.len() < 2 {

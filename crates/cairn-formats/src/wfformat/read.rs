@@ -42,12 +42,14 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
         }
     };
     let mut reader = Reader {
+        // Asked before any is declared: by which word all are called is one question for the whole file.
         by_name: !specified && names_are_unique(&tasks),
         sizes: sizes(&mut draft, &files),
         symbols: Vec::with_capacity(tasks.len()),
         other_keys: None,
         draft,
     };
+    // All before the first arc, so that a word that means two things is settled by what is declared.
     reader.declare(&tasks);
     for (i, task) in tasks.iter().enumerate() {
         if let Some(symbol) = reader.symbols[i] {
@@ -283,6 +285,7 @@ impl<'s, 'd> Reader<'s, '_, 'd> {
         }
         match self.find_other(word, tasks) {
             Some(symbol) => (symbol, mark),
+            // Neither key of any task: the builder tells it with all others that are missing.
             None => (self.draft.build.mention(word, mark), mark),
         }
     }
@@ -335,11 +338,13 @@ impl<'s, 'd> Reader<'s, '_, 'd> {
 
     fn attributes(&mut self, symbol: Symbol, task: &'d Task<'s>) {
         let mark = self.mark(self.keys(task).0);
+        // The newer field first: files that were migrated may have both.
         if let Some(seconds) = task.runtime_in_seconds.or(task.runtime) {
             self.draft.measured_seconds(symbol, seconds, mark);
         }
         let build = &mut self.draft.build;
         if let Some(cores) = task.core_count.or(task.cores) {
+            // A fraction may stand there: no task runs on less than one.
             build.set_cpus(symbol, cores.ceil().max(1.0) as u32);
         }
         // Where nobody measured it, recorders write 0.
@@ -359,6 +364,7 @@ impl<'s, 'd> Reader<'s, '_, 'd> {
         let Some(word) = task.id.as_deref().or(task.name.as_deref()) else {
             return;
         };
+        // One that was only mentioned, as somebody's parent, is no task.
         let declared = |s: &Symbol| self.draft.build.is_declared(*s);
         let symbol = self.draft.build.lookup(word).filter(declared);
         match symbol.or_else(|| self.find_other(word, tasks)) {
@@ -394,6 +400,7 @@ fn sizes<'d>(draft: &mut Draft<'_, '_>, files: &'d [SizedFile<'_>]) -> HashMap<&
 /// systems keep a whole script there.
 fn command_line(command: &Command<'_>) -> Option<String> {
     let program = command.program.as_deref().filter(|p| !p.is_empty())?;
+    // Not quoted: some instances have a whole command there.
     let mut line = program.to_owned();
     for argument in command.arguments.iter().flatten() {
         shell::push_word(&mut line, &argument.0);

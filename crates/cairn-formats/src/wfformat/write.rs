@@ -30,6 +30,7 @@ pub(crate) fn write(flow: &Flow, out: &mut dyn Write) -> Result<()> {
     push_files(&mut text, flow);
     text.push('}');
     out.write_all(text.as_bytes())?;
+    // An execution without tasks would claim that the workflow was run.
     if flow.dag().tasks().any(|t| is_executed(flow, t)) {
         write_execution(flow, out)?;
     }
@@ -71,6 +72,7 @@ fn push_files(text: &mut String, flow: &Flow) {
     let files = |t: TaskId| flow.inputs(t).chain(flow.outputs(t));
     let mut seen = HashSet::new();
     for File { path, bytes, .. } in flow.dag().tasks().flat_map(files) {
+        // Those of unknown size stand with their tasks alone: none is made up.
         let Some(bytes) = bytes else { continue };
         let first = seen.is_empty();
         if seen.insert(path) {
@@ -139,6 +141,7 @@ fn longest_path(flow: &Flow) -> f64 {
     let dag = flow.dag();
     let mut end = vec![0.0f64; dag.len()];
     for &task in dag.topological_order() {
+        // Parents come first in this order: their ends are known.
         let start = dag.parents(task).iter().map(|p| end[p.index()]);
         end[task.index()] = start.fold(0.0, f64::max) + flow.seconds(task).unwrap_or(0.0);
     }

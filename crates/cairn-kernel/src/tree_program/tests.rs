@@ -2,6 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The best gain of any set of each size, or of fewer, that can be chosen behind the gates.
 fn by_brute_force(puzzle: &Puzzle) -> Vec<u32> {
@@ -73,6 +74,30 @@ fn any_gated() -> impl Strategy<Value = Puzzle> {
     })
 }
 
+/// A long path of tasks, a prize between any two neighbours: told to stop at whatever question, it ends there.
+#[test]
+fn stops_when_told_to() {
+    let tasks = 3000;
+    let mut shared = Rows::default();
+    (1..tasks).for_each(|v| {
+        shared.push([v - 1, v]);
+    });
+    let puzzle: Puzzle = Puzzle::new(vec![0; tasks as usize], &shared);
+    let asked = AtomicU32::new(0);
+    let questions = |last: u32| {
+        asked.store(0, Ordering::Relaxed);
+        let stop = || asked.fetch_add(1, Ordering::Relaxed) >= last;
+        let found = profile(&puzzle, puzzle.len(), &mut Work::until(&stop));
+        (found.is_some(), asked.load(Ordering::Relaxed))
+    };
+    let (is_found, all) = questions(u32::MAX);
+    assert!(is_found && all > 100, "{all}");
+    for last in [0, 1, all / 2, all - 1] {
+        assert_eq!(questions(last), (false, last + 1));
+    }
+    assert_eq!(choose(&puzzle, 100, &mut Work::until(&|| true)), None);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
@@ -82,8 +107,8 @@ proptest! {
         prop_assert!(puzzle.is_tree());
         let best = by_brute_force(&puzzle);
         let most = most.min(puzzle.len());
-        prop_assert_eq!(profile(&puzzle, most), &best[..=most]);
-        let mut set = choose(&puzzle, most);
+        prop_assert_eq!(profile(&puzzle, most, &mut Work::unlimited()).unwrap(), &best[..=most]);
+        let mut set = choose(&puzzle, most, &mut Work::unlimited()).unwrap();
         prop_assert_eq!(*puzzle.gains(&set).last().unwrap(), best[most]);
         set.sort_unstable();
         set.dedup();
@@ -104,7 +129,7 @@ proptest! {
         }
         if cut == 0 {
             let most = most_cut.min(puzzle.len());
-            prop_assert_eq!(profile(&puzzle, most), &best[..=most]);
+            prop_assert_eq!(profile(&puzzle, most, &mut Work::unlimited()).unwrap(), &best[..=most]);
         }
         let mut work = Work::steps(steps);
         match profile_by_cutset(&puzzle, most_cut, &mut work) {

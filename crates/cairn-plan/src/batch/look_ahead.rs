@@ -1,6 +1,6 @@
 //! Batches for a known sequence of requests: not only the best now, but good for what follows. A heuristic.
 
-use super::{Batch, Batcher, Steps};
+use super::{Batch, BatchEffort, Batcher};
 use cairn_dag::TaskId;
 
 /// A way through a sequence of requests.
@@ -30,12 +30,17 @@ impl Ahead {
 /// Serves `requests` one after the other, each batch executed before the next is chosen. For each request two
 /// batches are tried, the best one now and the plan's own next tasks, each followed by best batches to the end; the
 /// one with the larger sum of eligible tasks over all steps is kept. A heuristic: no optimality is claimed.
-/// Costs O(k²) batches for k requests.
-pub fn look_ahead(batcher: &Batcher<'_>, requests: &[usize], effort: &Steps) -> Ahead {
+/// Costs O(k²) batches for k requests; when `stop` answers yes, the rest goes by the best batches now, each in haste.
+pub fn look_ahead(
+    batcher: &Batcher<'_>,
+    requests: &[usize],
+    effort: &BatchEffort,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Ahead {
     let mut now = batcher.clone();
     let mut way = Ahead::default();
     for (i, &count) in requests.iter().enumerate() {
-        let best = now.choose(count, effort);
+        let best = now.choose_until(count, effort, stop);
         // The plan knows what comes after many batches, the best batch only the next step: either may be the better
         // start.
         let planned = now.first_by_rank(best.chosen.len());
@@ -44,12 +49,13 @@ pub fn look_ahead(batcher: &Batcher<'_>, requests: &[usize], effort: &Steps) -> 
             let (mut now, mut way) = (now.clone(), Ahead::default());
             way.serve(&mut now, first.to_vec());
             for &count in &requests[i + 1..] {
-                let Batch { chosen, .. } = now.choose(count, effort);
+                let Batch { chosen, .. } = now.choose_until(count, effort, stop);
                 way.serve(&mut now, chosen);
             }
             way.total()
         };
-        let chosen = if planned != best.chosen && follow(&planned) > follow(&best.chosen) {
+        let is_worth_a_look = planned != best.chosen && !stop();
+        let chosen = if is_worth_a_look && follow(&planned) > follow(&best.chosen) {
             planned
         } else {
             best.chosen

@@ -21,14 +21,15 @@ pub use look_ahead::{Ahead, look_ahead};
 pub use state::BatchState;
 
 use crate::budgets::batch::{THOROUGH, USUAL};
+use crate::counts::{at, narrow, wide};
 use cairn_dag::TaskId;
 use cairn_kernel::{NONE, Puzzle, Work};
 use cairn_theory::game::Standing;
 use offer::Asked;
-use piece::{Grade, Piece, Sets};
+use piece::{Grade, Piece, PieceId, Sets};
 use share::share;
 use std::collections::BTreeSet;
-use stock::{Stock, View};
+use stock::{LotId, Stock, View};
 
 /// How good a batch is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,28 +57,28 @@ pub struct Batch {
 
 /// How much work a batch may cost.
 #[derive(Clone, Copy, Debug)]
-pub struct Steps {
+pub struct BatchEffort {
     /// Steps for solving pieces exactly, in one call; when they are used up, pieces are bought by current yield.
     pub steps: u64,
     /// Entries of the table that shares the batch exactly among pieces.
     pub table: usize,
 }
 
-impl Default for Steps {
+impl Default for BatchEffort {
     /// Some tenths of a second at the worst.
-    fn default() -> Steps {
+    fn default() -> BatchEffort {
         USUAL
     }
 }
 
-impl Steps {
+impl BatchEffort {
     /// No exact work at all: choose by current yield.
-    pub fn fast() -> Steps {
-        Steps { steps: 0, table: 0 }
+    pub fn fast() -> BatchEffort {
+        BatchEffort { steps: 0, table: 0 }
     }
 
     /// Some seconds at the worst, for pieces that are hard.
-    pub fn thorough() -> Steps {
+    pub fn thorough() -> BatchEffort {
         THOROUGH
     }
 }
@@ -93,14 +94,14 @@ pub struct Batcher<'d> {
     task_at: Vec<TaskId>,
     /// Ranks of the eligible tasks: those with children, and sinks.
     waiting: [BTreeSet<u32>; 2],
-    /// By task: the piece it lies in, or `NONE`.
-    piece_of: Vec<u32>,
+    /// By task: the piece it lies in.
+    piece_of: Vec<Option<PieceId>>,
     pieces: Vec<Option<Stocked>>,
-    free: Vec<u32>,
+    free: Vec<PieceId>,
     /// Pieces without an offer; with one that does not reach to all their tasks; with one that more work could make better.
-    fresh: Vec<u32>,
-    short: BTreeSet<u32>,
-    weak: BTreeSet<u32>,
+    fresh: Vec<PieceId>,
+    short: BTreeSet<PieceId>,
+    weak: BTreeSet<PieceId>,
     stock: Stock,
     /// Scratch by task: the number of an eligible one in its piece; [`NONE`] for prizes.
     local: Vec<u32>,
@@ -117,7 +118,7 @@ struct Stocked {
 /// Where the numbers of an offer are, and the sets behind them.
 #[derive(Clone, Debug)]
 struct Offered {
-    class: u32,
+    lot: LotId,
     sets: Sets,
     asked: Asked,
     /// Sets that were asked for before, by number of tasks.
@@ -134,7 +135,7 @@ impl<'d> Batcher<'d> {
         assert_eq!(order.len(), tasks, "an order names every task once");
         let mut rank = vec![NONE; tasks];
         for (i, task) in order.iter().enumerate() {
-            rank[task.index()] = i as u32;
+            rank[task.index()] = narrow(i);
         }
         assert!(!rank.contains(&NONE), "an order names every task once");
         let mut batcher = Batcher {
@@ -142,7 +143,7 @@ impl<'d> Batcher<'d> {
             rank,
             task_at: order.to_vec(),
             waiting: Default::default(),
-            piece_of: vec![NONE; tasks],
+            piece_of: vec![None; tasks],
             pieces: Vec::new(),
             free: Vec::new(),
             fresh: Vec::new(),
@@ -165,49 +166,69 @@ impl<'d> Batcher<'d> {
         &mut self.state
     }
 
-    /// The best batch of `requests` tasks, or of all eligible ones when there are fewer.
+    /// The best batch of `requests` tasks, or of all eligible ones when there are fewer. Nobody says stop:
+    /// [`Batcher::choose_until`] can be told to.
     ///
     /// Where the plan's own next tasks are as good as the best batch, they are taken. Pieces that did not change
     /// since the last call cost nothing.
     ///
     /// ```
     /// use cairn_dag::{Dag, TaskId};
-    /// use cairn_plan::batch::{Batcher, BatchState, Steps};
+    /// use cairn_plan::batch::{Batcher, BatchState, BatchEffort};
     /// // 0 alone opens 3; 1 and 2 together open 4, 5 and 6.
     /// let arcs = vec![(0, 3), (1, 4), (2, 4), (1, 5), (2, 5), (1, 6), (2, 6)];
     /// let dag = Dag::from_arcs(7, arcs).unwrap();
     /// let mut batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
-    /// assert_eq!(batcher.choose(1, &Steps::default()).chosen, [TaskId(0)]);
-    /// assert_eq!(batcher.choose(2, &Steps::default()).chosen, [TaskId(1), TaskId(2)]);
+    /// assert_eq!(batcher.choose(1, &BatchEffort::default()).chosen, [TaskId(0)]);
+    /// assert_eq!(batcher.choose(2, &BatchEffort::default()).chosen, [TaskId(1), TaskId(2)]);
     /// ```
-    pub fn choose(&mut self, requests: usize, effort: &Steps) -> Batch {
+    pub fn choose(&mut self, requests: usize, effort: &BatchEffort) -> Batch {
+        self.choose_until(requests, effort, &|| false)
+    }
+
+    /// [`Batcher::choose`] until `stop` answers yes: then what is not known of the pieces yet is bought by current yield, and
+    /// the bound says less. A later call makes that good.
+    pub fn choose_until(
+        &mut self,
+        requests: usize,
+        effort: &BatchEffort,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Batch {
         self.refresh();
+        let mut work = Work::new(effort.steps, stop);
+        let table = || Work::new(wide(effort.table), stop);
         let requests = requests.min(self.state.eligible().len());
         let planned = self.first_by_rank(requests);
         let planned_gain = self.state.yield_of(&planned);
-        self.make_offers(requests, effort);
-        let bought = share(&self.stock, View::Gain, requests, effort.table);
+        self.make_offers(requests, effort, &mut work);
+        let bought = share(&self.stock, View::Gain, requests, &mut table());
         // Equal gains go to the plan, whose order was made for what follows.
         let (chosen, gain) = if planned_gain >= bought.value as usize {
             (planned, planned_gain)
         } else {
-            let chosen = self.collect(&bought, requests);
+            let chosen = self.collect(&bought, requests, &work);
             // What fills the batch up may gain something by luck.
             let gain = self.state.yield_of(&chosen);
-            (chosen, gain)
+            // Less than was bought only where it was time to stop before all sets were found.
+            if gain < planned_gain {
+                (planned, planned_gain)
+            } else {
+                (chosen, gain)
+            }
         };
         // Where every gain is exact, what no set can beat is the gain itself: one sharing does for both.
         let bound = if self.stock.is_all(Grade::Exact) {
             bought.bound
         } else {
-            share(&self.stock, View::Upper, requests, effort.table).bound
+            share(&self.stock, View::Upper, requests, &mut table()).bound
         };
         let bound = (bound as usize).max(gain);
         // Half of the best from every piece is half of the best sharing; and where the best sharing is not known, one
         // task at a time by current yield was tried: from expansive pieces alone that is buying so from the one
         // expansive dag that they form.
-        let is_half = self.stock.is_all(Grade::Half)
-            || (self.stock.is_at_least(Grade::Half) && bought.is_best());
+        let is_half = gain as u64 >= bought.value
+            && (self.stock.is_all(Grade::Half)
+                || (self.stock.is_at_least(Grade::Half) && bought.is_best()));
         let quality = match () {
             () if gain == bound => Quality::Exact,
             () if is_half || 2 * gain >= bound => Quality::Factor,
@@ -228,23 +249,24 @@ impl<'d> Batcher<'d> {
         ranks.extend(sinks.iter().take(count));
         ranks.sort_unstable();
         ranks.truncate(count);
-        ranks.iter().map(|&r| self.task_at[r as usize]).collect()
+        ranks.iter().map(|&r| self.task_at[at(r)]).collect()
     }
 
     /// The tasks behind the shares, filled up by what the plan likes best: tasks with children before sinks.
-    fn collect(&mut self, bought: &share::Bought, requests: usize) -> Vec<TaskId> {
+    fn collect(&mut self, bought: &share::Bought, requests: usize, work: &Work<'_>) -> Vec<TaskId> {
         let mut ranks: Vec<u32> = Vec::with_capacity(requests);
-        for (&class, runs) in &bought.shares {
+        for (&lot, runs) in &bought.shares {
             // The larger shares to the pieces that come first in the plan.
-            let mut members = self.stock.class(class).members.values();
+            let mut members = self.stock.lot(lot).members.values();
             for (&share, &pieces) in runs.iter().rev() {
-                for &number in members.by_ref().take(pieces as usize) {
-                    let stocked = self.pieces[number as usize].as_mut();
+                for &number in members.by_ref().take(at(pieces)) {
+                    let stocked = self.pieces[number.index()].as_mut();
                     let stocked = stocked.expect("a live piece");
                     let Stocked { piece, offer, .. } = stocked;
                     let offered = offer.as_mut().expect("offers were made");
-                    let set = offered.pick(&piece.puzzle, share);
-                    let rank = |&v: &u32| self.rank[piece.tasks[v as usize].index()];
+                    // Without its set when it is time to stop: the batch is then filled up below.
+                    let set = offered.pick(&piece.puzzle, share, work).unwrap_or_default();
+                    let rank = |&v: &u32| self.rank[piece.tasks[at(v)].index()];
                     ranks.extend(set.iter().map(rank));
                 }
             }
@@ -258,7 +280,7 @@ impl<'d> Batcher<'d> {
             ranks.extend(more);
         }
         ranks.sort_unstable();
-        ranks.iter().map(|&r| self.task_at[r as usize]).collect()
+        ranks.iter().map(|&r| self.task_at[at(r)]).collect()
     }
 
     /// Takes apart the pieces around changed tasks and puts them together anew.
@@ -267,13 +289,13 @@ impl<'d> Batcher<'d> {
         self.update_waiting(&loose);
         // By index: dissolving a piece appends its tasks, which need not be looked at as they have no piece any more.
         for i in 0..loose.len() {
-            if self.piece_of[loose[i].index()] != NONE {
-                self.dissolve(self.piece_of[loose[i].index()], &mut loose);
+            if let Some(piece) = self.piece_of[loose[i].index()] {
+                self.dissolve(piece, &mut loose);
             }
         }
         for start in loose {
             let is_loose = self.state.standing(start) == Standing::Eligible
-                && self.piece_of[start.index()] == NONE;
+                && self.piece_of[start.index()].is_none();
             if is_loose && self.state.prizes(start).next().is_some() {
                 self.gather(start);
             }
@@ -301,16 +323,16 @@ impl<'d> Batcher<'d> {
         }
     }
 
-    fn dissolve(&mut self, number: u32, loose: &mut Vec<TaskId>) {
-        let stocked = self.pieces[number as usize].take().expect("a live piece");
+    fn dissolve(&mut self, number: PieceId, loose: &mut Vec<TaskId>) {
+        let stocked = self.pieces[number.index()].take().expect("a live piece");
         if let Some(offered) = stocked.offer {
-            self.stock.take(offered.class, stocked.rank);
+            self.stock.take(offered.lot, stocked.rank);
         }
         self.short.remove(&number);
         self.weak.remove(&number);
         self.free.push(number);
         for task in stocked.piece.tasks {
-            self.piece_of[task.index()] = NONE;
+            self.piece_of[task.index()] = None;
             loose.push(task);
         }
     }
@@ -319,9 +341,9 @@ impl<'d> Batcher<'d> {
     fn gather(&mut self, start: TaskId) {
         let number = self.free.pop().unwrap_or_else(|| {
             self.pieces.push(None);
-            self.pieces.len() as u32 - 1
+            PieceId::new(self.pieces.len() - 1)
         });
-        self.piece_of[start.index()] = number;
+        self.piece_of[start.index()] = Some(number);
         let mut tasks = vec![start];
         // Each once, marked in `local` meanwhile: a prize that needs many tasks is met from each of them.
         let mut shared: Vec<TaskId> = Vec::new();
@@ -336,8 +358,8 @@ impl<'d> Batcher<'d> {
                 self.local[prize.index()] = 0;
                 shared.push(prize);
                 for parent in self.state.choosable_parents(prize) {
-                    if self.piece_of[parent.index()] == NONE {
-                        self.piece_of[parent.index()] = number;
+                    if self.piece_of[parent.index()].is_none() {
+                        self.piece_of[parent.index()] = Some(number);
                         tasks.push(parent);
                     }
                 }
@@ -346,7 +368,7 @@ impl<'d> Batcher<'d> {
         (shared.iter()).for_each(|prize| self.local[prize.index()] = NONE);
         // Numbered by plan rank, so that ties inside a piece follow the plan.
         tasks.sort_unstable_by_key(|t| self.rank[t.index()]);
-        self.pieces[number as usize] = Some(Stocked {
+        self.pieces[number.index()] = Some(Stocked {
             rank: self.rank[tasks[0].index()],
             piece: Piece::new(&self.state, tasks, &shared, &mut self.local),
             offer: None,
@@ -355,19 +377,18 @@ impl<'d> Batcher<'d> {
     }
 
     /// Makes sure that every piece has an offer up to `most` tasks, as good as the effort allows.
-    fn make_offers(&mut self, most: usize, effort: &Steps) {
-        let mut work = Work::steps(effort.steps);
+    fn make_offers(&mut self, most: usize, effort: &BatchEffort, work: &mut Work<'_>) {
         // Then it must give exactly so many tasks as are asked for, and need be exact there only.
         let is_alone = self.pieces.len() - self.free.len() == 1;
         let fresh = std::mem::take(&mut self.fresh);
         // In the order of numbers, not of a hash: the work left for each must be the same in every run.
-        let mut again: Vec<u32> = self.short.iter().copied().collect();
+        let mut again: Vec<PieceId> = self.short.iter().copied().collect();
         if effort.steps > 0 {
             again.extend(&self.weak);
         }
         for number in fresh.into_iter().chain(again) {
             // A fresh piece may be gone again, and its number be used by another fresh one.
-            let Some(stocked) = &mut self.pieces[number as usize] else {
+            let Some(stocked) = &mut self.pieces[number.index()] else {
                 continue;
             };
             let tasks = stocked.piece.tasks.len();
@@ -376,10 +397,10 @@ impl<'d> Batcher<'d> {
                 continue;
             }
             if let Some(old) = stocked.offer.take() {
-                self.stock.take(old.class, stocked.rank);
+                self.stock.take(old.lot, stocked.rank);
             }
             let mut asked = asked;
-            let mut offer = offer::make(&stocked.piece.puzzle, &mut asked, &mut work);
+            let mut offer = offer::make(&stocked.piece.puzzle, &mut asked, work);
             let marks = [
                 (&mut self.short, asked.reach < tasks),
                 (&mut self.weak, !asked.is_final()),
@@ -393,7 +414,7 @@ impl<'d> Batcher<'d> {
             }
             let sets = std::mem::replace(&mut offer.sets, Sets::Tree);
             stocked.offer = Some(Offered {
-                class: self.stock.put(offer, number, stocked.rank),
+                lot: self.stock.put(offer, number, stocked.rank),
                 sets,
                 asked,
                 picked: Vec::new(),
@@ -403,22 +424,22 @@ impl<'d> Batcher<'d> {
 }
 
 impl Offered {
-    /// The best set of `count` tasks of the piece, by local numbers.
-    fn pick(&mut self, piece: &Puzzle, count: u32) -> &[u32] {
+    /// The best set of `count` tasks of the piece, by local numbers; `None` when it is time to stop.
+    fn pick(&mut self, piece: &Puzzle, count: u32, work: &Work<'_>) -> Option<&[u32]> {
         /// Sets remembered a piece.
         // A server asks for a few sizes in turn; each set is as long as its size.
         const MOST: usize = 4;
-        let at = match self.picked.iter().position(|p| p.0 == count) {
-            Some(at) => at,
+        let place = match self.picked.iter().position(|p| p.0 == count) {
+            Some(place) => place,
             None => {
+                let set = self.sets.of(piece, count as usize, work)?;
                 if self.picked.len() == MOST {
                     self.picked.remove(0);
                 }
-                let set = self.sets.of(piece, count as usize);
                 self.picked.push((count, set));
                 self.picked.len() - 1
             }
         };
-        &self.picked[at].1
+        Some(&self.picked[place].1)
     }
 }

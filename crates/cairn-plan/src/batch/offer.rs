@@ -18,6 +18,8 @@ pub(super) struct Asked {
     /// How much work was allowed.
     steps: u64,
     is_alone: bool,
+    /// Whether more work would not make the offer better, as far as it reaches.
+    is_final: bool,
 }
 
 impl Asked {
@@ -36,18 +38,24 @@ impl Asked {
             wanted,
             steps,
             is_alone,
+            is_final: false,
         }
+    }
+
+    /// Notes that the offer had to be made in haste: whoever asks next, and has steps to spend, has it made again.
+    pub(super) fn unsettle(&mut self) {
+        self.steps = 0;
     }
 
     /// Notes that more work would not make the offer better.
     fn settle(&mut self) {
         self.wanted = 0..=self.reach;
-        self.steps = u64::MAX;
+        self.is_final = true;
     }
 
     /// Whether more work would not make the offer better, as far as it reaches.
     pub(super) fn is_final(&self) -> bool {
-        self.steps == u64::MAX
+        self.is_final
     }
 
     /// Whether an offer made for this need not be made again for `other`.
@@ -57,7 +65,8 @@ impl Asked {
         let far = other.reach <= self.reach || other.wanted.end() <= &self.reach;
         // Twice as much work seldom finds more, so that an offer is not made again for every small change of the
         // effort.
-        far && (other.steps == 0 || (covers && other.steps <= self.steps.saturating_mul(2)))
+        let worked = self.is_final || other.steps <= self.steps.saturating_mul(2);
+        far && (other.steps == 0 || (covers && worked))
     }
 }
 
@@ -66,6 +75,8 @@ pub(super) fn make(piece: &Puzzle, asked: &mut Asked, work: &mut Work<'_>) -> Of
     let offer = attempt(piece, asked, work);
     if offer.grade == Grade::Exact {
         asked.settle();
+    } else if work.is_stopped() {
+        asked.unsettle();
     }
     offer
 }
@@ -86,8 +97,12 @@ fn attempt(piece: &Puzzle, asked: &mut Asked, work: &mut Work<'_>) -> Offer {
         }
         return exact(gain, Sets::Tree);
     }
-    if piece.is_tree() && work.afford(tree_program::cost(piece, reach)) {
-        return exact(tree_program::profile(piece, reach), Sets::Tree);
+    // Paid as a whole, so that the program itself need only be told to stop.
+    if piece.is_tree()
+        && work.afford(tree_program::cost(piece, reach))
+        && let Some(gain) = tree_program::profile(piece, reach, &mut work.part(u64::MAX))
+    {
+        return exact(gain, Sets::Tree);
     }
     let mut offer = by_yield(piece, reach, work);
     let fits = piece.len() <= MOST && piece.shared() <= MOST;
@@ -122,7 +137,7 @@ fn by_yield(piece: &Puzzle, reach: usize, work: &mut Work<'_>) -> Offer {
     // Where equal shares prove the greedy order already, no cut is needed.
     if gain != upper
         && work.afford(one_step::cost(piece))
-        && let Some(closure) = closure(piece, QUESTIONS)
+        && let Some(closure) = closure(piece, QUESTIONS, work.question())
     {
         let along = cut(piece.gains(&closure.order));
         is_second = along.iter().zip(&gain).map(|(a, g)| a > g).collect();
@@ -183,22 +198,23 @@ impl Offer {
 }
 
 impl Sets {
-    /// The set behind the offer for `count` tasks, by local numbers.
-    pub(super) fn of(&self, piece: &Puzzle, count: usize) -> Vec<u32> {
-        match self {
+    /// The set behind the offer for `count` tasks, by local numbers; `None` when it is time to stop.
+    pub(super) fn of(&self, piece: &Puzzle, count: usize, work: &Work<'_>) -> Option<Vec<u32>> {
+        Some(match self {
             Sets::Orders(orders, is_second) => {
                 let second = is_second.get(count).copied().unwrap_or(false);
                 orders[usize::from(second)][..count].to_vec()
             }
             Sets::Lists(lists, otherwise) => match &lists[count][..] {
-                [] => otherwise.of(piece, count),
+                [] => otherwise.of(piece, count, work)?,
                 list => list.to_vec(),
             },
             // Complete pieces are marked as trees, too: any so many tasks gain the same there.
             Sets::Tree if count == piece.len() || piece.shared() == 0 || !piece.is_tree() => {
                 (0..count as u32).collect()
             }
-            Sets::Tree => tree_program::choose(piece, count),
-        }
+            // Paid with the offer, which took as long.
+            Sets::Tree => tree_program::choose(piece, count, &mut work.part(u64::MAX))?,
+        })
     }
 }

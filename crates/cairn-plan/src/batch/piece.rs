@@ -3,7 +3,12 @@
 use super::state::BatchState;
 use crate::counts::narrow;
 use cairn_dag::TaskId;
-use cairn_kernel::{Puzzle, Rows};
+use cairn_kernel::{Puzzle, Rows, ids};
+
+ids! {
+    /// A piece among those that a batch is chosen from. Its number is used again when it is gone.
+    pub(super) PieceId,
+}
 
 /// Eligible tasks joined by prizes, and the puzzle which of them to choose, in which they are numbered as listed here.
 #[derive(Clone, Debug)]

@@ -429,7 +429,7 @@ mod tests {
         /// The closure's bound holds, and its order meets the hull at its corners.
         #[test]
         fn the_one_step_closure_is_a_bound(piece in any_piece(), patience in prop_oneof![Just(u64::MAX), 0u64..20]) {
-            let closure = super::super::one_step::closure(&piece, patience).unwrap();
+            let closure = super::super::one_step::closure(&piece, patience, &|| false).unwrap();
             let best = brute(&piece);
             prop_assert!(best.iter().zip(&closure.upper).all(|(b, u)| b <= u));
             let mut sorted = closure.order.clone();

@@ -5,8 +5,9 @@
 //! Where the rest cannot be filled to that bound, a program runs over the few offers that could still matter: a share
 //! that falls further below the line than the gap that is left is in no better sharing.
 
-use super::stock::{Step, Stock, View};
+use super::stock::{LotId, Step, Stock, View};
 use crate::counts::{at, narrow, wide};
+use cairn_kernel::Work;
 use hashbrown::HashMap;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -15,8 +16,8 @@ use std::ops::Range;
 /// What is bought, and what is known about it.
 #[derive(Clone, Debug)]
 pub(super) struct Bought {
-    /// By class: how many of its pieces give how many tasks; none of them 0. At most as many tasks as asked for.
-    pub(super) shares: HashMap<u32, BTreeMap<u32, u32>>,
+    /// By lot: how many of its pieces give how many tasks; none of them 0. At most as many tasks as asked for.
+    pub(super) shares: HashMap<LotId, BTreeMap<u32, u32>>,
     pub(super) value: u64,
     /// No sharing of these offers has a larger value.
     pub(super) bound: u64,
@@ -29,9 +30,9 @@ impl Bought {
     }
 }
 
-/// Buys at most `count` tasks. `table` bounds the entries that the exact program may compute. Costs O(count·log count)
-/// and, unless the envelopes fit, a look at every class.
-pub(super) fn share(stock: &Stock, view: View, count: usize, table: usize) -> Bought {
+/// Buys at most `count` tasks. `table` bounds the entries that the exact program may compute, a step each. Costs
+/// O(count·log count) and, unless the envelopes fit, a look at every lot.
+pub(super) fn share(stock: &Stock, view: View, count: usize, table: &mut Work<'_>) -> Bought {
     let count = count.min(stock.tasks());
     let mut steep = Cart::new(stock, view);
     let mut left = wide(count);
@@ -41,8 +42,8 @@ pub(super) fn share(stock: &Stock, view: View, count: usize, table: usize) -> Bo
         while let Some(step) = steps.next_if(|s| s.cmp_slope(&first).is_eq()) {
             level.push(step);
         }
-        let pieces = |s: &Step| wide(stock.class(s.class).members.len());
-        // All pieces of all classes that have a step of this slope: either all of them fit, or here is the price.
+        let pieces = |s: &Step| wide(stock.lot(s.lot).members.len());
+        // All pieces of all lots that have a step of this slope: either all of them fit, or here is the price.
         let wanted: u64 = level.iter().map(|s| pieces(s) * u64::from(s.run)).sum();
         // Flat steps gain nothing: what is left over is filled up by the plan.
         if first.rise == 0 || left == 0 {
@@ -51,7 +52,7 @@ pub(super) fn share(stock: &Stock, view: View, count: usize, table: usize) -> Bo
         if wanted <= left {
             left -= wanted;
             for step in &level {
-                steep.give(step.class, step.from, step.run, pieces(step) as u32);
+                steep.give(step.lot, step.from, step.run, pieces(step) as u32);
             }
             continue;
         }
@@ -62,7 +63,7 @@ pub(super) fn share(stock: &Stock, view: View, count: usize, table: usize) -> Bo
 }
 
 /// Buys the `left` tasks that a whole level of steps is too many for.
-fn fill(steep: &Cart<'_>, level: &[Step], left: u64, count: usize, table: usize) -> Bought {
+fn fill(steep: &Cart<'_>, level: &[Step], left: u64, count: usize, table: &mut Work<'_>) -> Bought {
     let price = Price {
         rise: u64::from(level[0].rise),
         run: u64::from(level[0].run),
@@ -110,8 +111,8 @@ struct Price {
 struct Cart<'s> {
     stock: &'s Stock,
     view: View,
-    /// By class: pieces by number of tasks they give. A class that is not named gives nothing.
-    shares: HashMap<u32, BTreeMap<u32, u32>>,
+    /// By lot: pieces by number of tasks they give. A lot that is not named gives nothing.
+    shares: HashMap<LotId, BTreeMap<u32, u32>>,
     value: u64,
 }
 
@@ -125,18 +126,18 @@ impl<'s> Cart<'s> {
         }
     }
 
-    /// Lets `pieces` pieces of a class that give `from` tasks give `more`.
-    fn give(&mut self, class: u32, from: u32, more: u32, pieces: u32) {
-        let offer = self.stock.class(class);
+    /// Lets `pieces` pieces of a lot that give `from` tasks give `more`.
+    fn give(&mut self, lot: LotId, from: u32, more: u32, pieces: u32) {
+        let offer = self.stock.lot(lot);
         let curve = offer.curve(self.view);
-        let rise = u64::from(curve[(from + more) as usize] - curve[at(from)]);
+        let rise = u64::from(curve[at(from + more)] - curve[at(from)]);
         self.value += rise * u64::from(pieces);
-        self.shift(class, from, from + more, pieces, offer.members.len());
+        self.shift(lot, from, from + more, pieces, offer.members.len());
     }
 
-    fn shift(&mut self, class: u32, from: u32, to: u32, pieces: u32, members: usize) {
+    fn shift(&mut self, lot: LotId, from: u32, to: u32, pieces: u32, members: usize) {
         let all = || BTreeMap::from([(0, narrow(members))]);
-        let runs = self.shares.entry(class).or_insert_with(all);
+        let runs = self.shares.entry(lot).or_insert_with(all);
         let slot = runs.get_mut(&from).expect("pieces that give so many");
         *slot -= pieces;
         if *slot == 0 {
@@ -148,7 +149,7 @@ impl<'s> Cart<'s> {
     /// Steps of one slope while they fit, pieces of lower rank first. Returns how many tasks are left.
     fn take_level(&mut self, level: &[Step], mut left: u64) -> u64 {
         let mut members: Vec<_> = (level.iter())
-            .map(|s| self.stock.class(s.class).members.keys())
+            .map(|s| self.stock.lot(s.lot).members.keys())
             .collect();
         let mut heap: BinaryHeap<(Reverse<u32>, usize)> = BinaryHeap::new();
         for (i, ranks) in members.iter_mut().enumerate() {
@@ -165,7 +166,7 @@ impl<'s> Cart<'s> {
             }
         }
         for (step, &pieces) in level.iter().zip(&taken).filter(|t| *t.1 > 0) {
-            self.give(step.class, step.from, step.run, pieces);
+            self.give(step.lot, step.from, step.run, pieces);
         }
         left
     }
@@ -173,12 +174,12 @@ impl<'s> Cart<'s> {
     /// Any number of tasks of one piece that fits, where they gain most a task; again and again.
     fn jump(&mut self, left: u64) {
         let (stock, view) = (self.stock, self.view);
-        self.buy(left, |class, from, left| {
-            let curve = &stock.class(class).curve(view)[at(from)..];
+        self.buy(left, |lot, from, left| {
+            let curve = &stock.lot(lot).curve(view)[at(from)..];
             let steps = (curve.iter().enumerate().skip(1)).map(|(run, height)| Step {
                 rise: height - curve[0],
                 run: narrow(run),
-                class,
+                lot,
                 from,
             });
             let fitting = steps.take(left.min(u64::from(u32::MAX)) as usize);
@@ -192,8 +193,8 @@ impl<'s> Cart<'s> {
     /// One task at a time, where the next one gains most.
     fn one_by_one(&mut self, left: u64) {
         let (stock, view) = (self.stock, self.view);
-        self.buy(left, |class, share, _| {
-            let offer = stock.class(class);
+        self.buy(left, |lot, share, _| {
+            let offer = stock.lot(lot);
             let curve = offer.curve(view);
             let next = curve.get(at(share) + 1)?;
             let gain = next - curve[at(share)];
@@ -201,53 +202,53 @@ impl<'s> Cart<'s> {
         });
     }
 
-    /// Buys what is best, again and again, until nothing is left. Of pieces of a class that give so many tasks, `next` tells
+    /// Buys what is best, again and again, until nothing is left. Of pieces of a lot that give so many tasks, `next` tells
     /// what one of them could give beside when so many are left: how good that is, and how many tasks.
     fn buy<K: Ord + Copy>(
         &mut self,
         mut left: u64,
-        next: impl Fn(u32, u32, u64) -> Option<(K, u32)>,
+        next: impl Fn(LotId, u32, u64) -> Option<(K, u32)>,
     ) {
         if left == 0 {
             return;
         }
-        let entry = |class: u32, from: u32, left: u64| {
-            next(class, from, left).map(|(key, run)| (key, class, from, run))
+        let entry = |lot: LotId, from: u32, left: u64| {
+            next(lot, from, left).map(|(key, run)| (key, lot, from, run))
         };
         let mut heap = BinaryHeap::new();
-        for (class, _) in self.stock.classes() {
-            match self.shares.get(&class) {
-                Some(runs) => heap.extend(runs.keys().filter_map(|&s| entry(class, s, left))),
-                None => heap.extend(entry(class, 0, left)),
+        for (lot, _) in self.stock.lots() {
+            match self.shares.get(&lot) {
+                Some(runs) => heap.extend(runs.keys().filter_map(|&s| entry(lot, s, left))),
+                None => heap.extend(entry(lot, 0, left)),
             }
         }
         while left > 0
             && let Some(top) = heap.pop()
         {
-            let (_, class, from, run) = top;
+            let (_, lot, from, run) = top;
             if u64::from(run) > left {
                 // The room has shrunk since the entry was made: look again with what is left.
-                heap.extend(entry(class, from, left));
+                heap.extend(entry(lot, from, left));
                 continue;
             }
-            // Pieces of a class that give equally many have one entry in the heap together.
-            let is_new = self.pieces_at(class, from + run) == 0;
-            self.give(class, from, run, 1);
+            // Pieces of a lot that give equally many have one entry in the heap together.
+            let is_new = self.pieces_at(lot, from + run) == 0;
+            self.give(lot, from, run, 1);
             left -= u64::from(run);
-            if self.pieces_at(class, from) > 0 {
+            if self.pieces_at(lot, from) > 0 {
                 heap.push(top);
             }
             if is_new {
-                heap.extend(entry(class, from + run, left));
+                heap.extend(entry(lot, from + run, left));
             }
         }
     }
 
-    /// How many pieces of a class give so many tasks.
-    fn pieces_at(&self, class: u32, share: u32) -> u32 {
-        match self.shares.get(&class) {
+    /// How many pieces of a lot give so many tasks.
+    fn pieces_at(&self, lot: LotId, share: u32) -> u32 {
+        match self.shares.get(&lot) {
             Some(runs) => runs.get(&share).copied().unwrap_or(0),
-            None if share == 0 => narrow(self.stock.class(class).members.len()),
+            None if share == 0 => narrow(self.stock.lot(lot).members.len()),
             None => 0,
         }
     }
@@ -270,9 +271,9 @@ struct Closed<'s> {
     is_complete: bool,
 }
 
-/// A class whose pieces might give another number of tasks than the corner they are at.
+/// A lot whose pieces might give another number of tasks than the corner they are at.
 struct Item {
-    class: u32,
+    lot: LotId,
     corner: u32,
     /// How many of its pieces can do so in one sharing.
     pieces: u32,
@@ -286,7 +287,7 @@ fn close_gap<'s>(
     price: &Price,
     known: u64,
     count: usize,
-    table: usize,
+    table: &mut Work<'_>,
 ) -> Closed<'s> {
     // What a better sharing may lose against the line, counted in parts of 1/run.
     // No underflow: `known` lies below the bound, which is full/run rounded down.
@@ -312,9 +313,8 @@ fn close_gap<'s>(
     // From `below` fewer to `below` more than the goal, since a fall may come before the rise that uses its tasks.
     let mut best = vec![u64::MAX; width];
     best[below] = 0;
-    // One row a piece, to find the sharing again. In 16 bits: a class with more options ends the search.
+    // One row a piece, to find the sharing again. In 16 bits: a lot with more options ends the search.
     let mut choices: Vec<(usize, Vec<u16>)> = Vec::new();
-    let mut left = table;
     let mut is_complete = true;
     'items: for (number, item) in items.iter().enumerate() {
         for piece in 1..=item.pieces {
@@ -325,13 +325,12 @@ fn close_gap<'s>(
             let is_last = piece == item.pieces && number + 1 == items.len();
             let places = if is_last { goal..goal + 1 } else { 0..width };
             let cost = width + places.len() * item.options.len();
-            if cost > left || item.options.len() >= usize::from(u16::MAX) {
+            if item.options.len() >= usize::from(u16::MAX) || !table.afford(wide(cost)) {
                 is_complete = false;
                 break 'items;
             }
-            left -= cost;
             let (next, choice) = extend(&best, &item.options, slack, places);
-            // One more piece of this class changes nothing, so neither does a third.
+            // One more piece of this lot changes nothing, so neither does a third.
             if choice.iter().all(|&c| c == 0) {
                 break;
             }
@@ -358,7 +357,7 @@ fn along<'s>(
     let mut at = goal;
     for (number, choice) in choices.iter().rev() {
         let Item {
-            class,
+            lot,
             corner,
             options,
             ..
@@ -366,22 +365,22 @@ fn along<'s>(
         if let Some(option) = usize::from(choice[at]).checked_sub(1) {
             let by = options[option].0;
             let to = (i64::from(*corner) + by) as u32;
-            let members = steep.stock.class(*class).members.len();
-            found.shift(*class, *corner, to, 1, members);
+            let members = steep.stock.lot(*lot).members.len();
+            found.shift(*lot, *corner, to, 1, members);
             at = (at as i64 - by) as usize;
         }
     }
     found
 }
 
-/// The classes with shares, other than those they are at, that lose at most `slack` against the line.
+/// The lots with shares, other than those they are at, that lose at most `slack` against the line.
 fn items(steep: &Cart<'_>, price: &Price, slack: u64, count: usize) -> Vec<Item> {
     let mut items = Vec::new();
-    for (number, class) in steep.stock.classes() {
-        let curve = class.curve(steep.view);
-        // Whole levels were bought: all pieces of a class stand at one corner.
+    for (number, lot) in steep.stock.lots() {
+        let curve = lot.curve(steep.view);
+        // Whole levels were bought: all pieces of a lot stand at one corner.
         let runs = steep.shares.get(&number);
-        let corner = runs.map_or(0, |r| *r.keys().next().expect("a class has pieces"));
+        let corner = runs.map_or(0, |r| *r.keys().next().expect("a lot in stock has pieces"));
         let height = |k: usize| {
             let (gain, tasks) = (u64::from(curve[k]) * price.run, wide(k) * price.rise);
             // Signed: either product may be the larger.
@@ -397,16 +396,16 @@ fn items(steep: &Cart<'_>, price: &Price, slack: u64, count: usize) -> Vec<Item>
         }
         if !options.is_empty() {
             items.push(Item {
-                class: number,
+                lot: number,
                 corner,
-                pieces: narrow(class.members.len()),
+                pieces: narrow(lot.members.len()),
                 options,
             });
         }
     }
     // What loses least first: it is most likely to fill the gap.
     let key = |i: &Item| i.options.iter().map(|o| (o.1, o.0.unsigned_abs())).min();
-    items.sort_by_cached_key(|i| (key(i), i.class));
+    items.sort_by_cached_key(|i| (key(i), i.lot));
     items
 }
 
@@ -439,7 +438,7 @@ fn extend(
 
 #[cfg(test)]
 mod tests {
-    use super::super::piece::{Grade, Offer, Sets};
+    use super::super::piece::{Grade, Offer, PieceId, Sets};
     use super::*;
     use cairn_kernel::convolve;
     use proptest::prelude::*;
@@ -466,7 +465,7 @@ mod tests {
                     grade: Grade::Exact,
                     sets: Sets::Tree,
                 };
-                stock.put(offer, rank, rank);
+                stock.put(offer, PieceId::new(at(rank)), rank);
                 rank += 1;
             }
         }
@@ -491,14 +490,14 @@ mod tests {
                 }
             }
             let truth = u64::from(best[count.min(best.len() - 1)]);
-            let bought = share(&stock, View::Gain, count, table);
+            let bought = share(&stock, View::Gain, count, &mut Work::steps(wide(table)));
             let (mut tasks, mut value) = (0, 0);
-            for (&class, runs) in &bought.shares {
+            for (&lot, runs) in &bought.shares {
                 let pieces: u32 = runs.values().sum();
-                prop_assert!(pieces as usize <= stock.class(class).members.len());
+                prop_assert!(pieces as usize <= stock.lot(lot).members.len());
                 for (&share, &pieces) in runs {
                     tasks += share * pieces;
-                    value += u64::from(stock.class(class).curve(View::Gain)[share as usize] * pieces);
+                    value += u64::from(stock.lot(lot).curve(View::Gain)[share as usize] * pieces);
                 }
             }
             prop_assert!(tasks as usize <= count);
@@ -515,28 +514,31 @@ mod tests {
     fn pieces_come_and_go() {
         let offers = vec![vec![0, 2, 3], vec![0, 0, 5], vec![0, 1]];
         let mut stock = stock(&offers, &[3, 2, 4]);
-        let before = share(&stock, View::Gain, 7, usize::MAX).value;
+        let before = share(&stock, View::Gain, 7, &mut Work::unlimited()).value;
         let extra = |gain: Vec<u32>| Offer {
             upper: gain.iter().map(|g| g + g.min(&1)).collect(),
             gain,
             grade: Grade::Bounded,
             sets: Sets::Tree,
         };
-        let numbers: Vec<u32> = (0..5)
-            .map(|i| stock.put(extra(vec![0, 9, 9 + i]), 100 + i, 100 + i))
+        let numbers: Vec<LotId> = (0..5)
+            .map(|i| stock.put(extra(vec![0, 9, 9 + i]), PieceId::new(at(100 + i)), 100 + i))
             .collect();
         assert!(!stock.is_at_least(Grade::Half) && !stock.is_all(Grade::Exact));
-        assert!(share(&stock, View::Gain, 7, usize::MAX).value > before);
+        assert!(share(&stock, View::Gain, 7, &mut Work::unlimited()).value > before);
         assert!(
-            share(&stock, View::Upper, 7, usize::MAX).value
-                > share(&stock, View::Gain, 7, usize::MAX).value
+            share(&stock, View::Upper, 7, &mut Work::unlimited()).value
+                > share(&stock, View::Gain, 7, &mut Work::unlimited()).value
         );
         for (i, &number) in numbers.iter().enumerate() {
             stock.take(number, 100 + i as u32);
         }
         assert!(stock.is_all(Grade::Exact));
         assert_eq!(stock.tasks(), 3 * 2 + 2 * 2 + 4);
-        assert_eq!(share(&stock, View::Gain, 7, usize::MAX).value, before);
+        assert_eq!(
+            share(&stock, View::Gain, 7, &mut Work::unlimited()).value,
+            before
+        );
         assert_eq!(stock.steps(View::Upper).count(), 4);
     }
 }

@@ -78,11 +78,6 @@ impl<'d> BatchState<'d> {
         self.game.executed_count()
     }
 
-    /// How many tasks are leased.
-    pub fn leased(&self) -> usize {
-        self.game.leased_count()
-    }
-
     /// Hands an eligible task out.
     ///
     /// # Errors

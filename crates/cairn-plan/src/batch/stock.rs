@@ -1,11 +1,16 @@
-//! All offers, those with equal numbers in one class, kept up to date as pieces change. Knows numbers, not tasks.
+//! All offers, those with equal numbers in one lot, kept up to date as pieces change. Knows numbers, not tasks.
 
-use super::piece::{Grade, Offer};
-use crate::counts::{at, narrow};
-use cairn_kernel::corners;
+use super::piece::{Grade, Offer, PieceId};
+use crate::counts::narrow;
+use cairn_kernel::{corners, ids};
 use hashbrown::HashMap;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+
+ids! {
+    /// A lot in stock. Its number is used again when it is gone.
+    pub(super) LotId,
+}
 
 /// Which numbers of the offers are meant: what known sets gain, or what no set can beat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,14 +30,14 @@ struct Numbers {
 
 /// Pieces whose offers have equal numbers.
 #[derive(Clone, Debug)]
-pub(super) struct Class {
+pub(super) struct Lot {
     numbers: Numbers,
     /// Pieces by rank.
     // Sorted: of equal pieces those give most that come first in the plan.
-    pub(super) members: BTreeMap<u32, u32>,
+    pub(super) members: BTreeMap<u32, PieceId>,
 }
 
-impl Class {
+impl Lot {
     /// By number of tasks.
     pub(super) fn curve(&self, view: View) -> &[u32] {
         match view {
@@ -43,16 +48,20 @@ impl Class {
 
     /// Rank of the first member.
     pub(super) fn rank(&self) -> u32 {
-        self.members.first_key_value().map_or(u32::MAX, |m| *m.0)
+        *self
+            .members
+            .first_key_value()
+            .expect("a lot in stock has pieces")
+            .0
     }
 }
 
-/// A step of the upper concave envelope of a class, the steepest first.
+/// A step of the upper concave envelope of a lot, the steepest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) rise: u32,
     pub(super) run: u32,
-    pub(super) class: u32,
+    pub(super) lot: LotId,
     pub(super) from: u32,
 }
 
@@ -68,7 +77,7 @@ impl Step {
 
 impl Ord for Step {
     fn cmp(&self, other: &Step) -> Ordering {
-        let place = |s: &Step| (s.class, s.from);
+        let place = |s: &Step| (s.lot, s.from);
         self.cmp_slope(other).then(place(self).cmp(&place(other)))
     }
 }
@@ -79,12 +88,12 @@ impl PartialOrd for Step {
     }
 }
 
-/// The classes, and the steps of their envelopes.
+/// The lots, and the steps of their envelopes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stock {
-    classes: Vec<Option<Class>>,
-    free: Vec<u32>,
-    by_numbers: HashMap<Numbers, u32>,
+    lots: Vec<Option<Lot>>,
+    free: Vec<LotId>,
+    by_numbers: HashMap<Numbers, LotId>,
     /// By view.
     steps: [BTreeSet<Step>; 2],
     /// Pieces by grade.
@@ -94,9 +103,9 @@ pub(super) struct Stock {
 }
 
 impl Stock {
-    /// Takes in a piece of that rank; returns its class. No two pieces have the same rank. O(tasks of the offer) for
-    /// a new class, else a look at the numbers.
-    pub(super) fn put(&mut self, offer: Offer, piece: u32, rank: u32) -> u32 {
+    /// Takes in a piece of that rank; returns its lot. No two pieces have the same rank. O(tasks of the offer) for
+    /// a new lot, else a look at the numbers.
+    pub(super) fn put(&mut self, offer: Offer, piece: PieceId, rank: u32) -> LotId {
         // Most offers are: one curve stored, and equal ones found by it alone.
         let is_exact = offer.gain == offer.upper;
         let numbers = Numbers {
@@ -110,57 +119,57 @@ impl Stock {
             Some(&number) => number,
             None => self.found(numbers),
         };
-        let class = self.classes[at(number)].as_mut();
-        class.expect("a live class").members.insert(rank, piece);
+        let lot = self.lots[number.index()].as_mut();
+        lot.expect("a live lot").members.insert(rank, piece);
         number
     }
 
-    fn found(&mut self, numbers: Numbers) -> u32 {
+    fn found(&mut self, numbers: Numbers) -> LotId {
         let number = self.free.pop().unwrap_or_else(|| {
-            self.classes.push(None);
-            narrow(self.classes.len()) - 1
+            self.lots.push(None);
+            LotId::new(self.lots.len() - 1)
         });
         // Found by their numbers, not by what they are of: pieces of other shapes with equal offers are as good.
         self.by_numbers.insert(numbers.clone(), number);
-        let class = Class {
+        let lot = Lot {
             numbers,
             members: BTreeMap::new(),
         };
         for (view, steps) in [View::Gain, View::Upper].into_iter().zip(&mut self.steps) {
-            steps.extend(envelope(class.curve(view), number));
+            steps.extend(envelope(lot.curve(view), number));
         }
-        self.classes[at(number)] = Some(class);
+        self.lots[number.index()] = Some(lot);
         number
     }
 
     /// Takes a piece out.
-    pub(super) fn take(&mut self, number: u32, rank: u32) {
-        let slot = &mut self.classes[at(number)];
-        let class = slot.as_mut().expect("a live class");
-        class.members.remove(&rank);
-        self.tasks -= class.numbers.gain.len() - 1;
-        self.grades[usize::from(class.numbers.grade)] -= 1;
-        if !class.members.is_empty() {
+    pub(super) fn take(&mut self, number: LotId, rank: u32) {
+        let slot = &mut self.lots[number.index()];
+        let lot = slot.as_mut().expect("a live lot");
+        lot.members.remove(&rank);
+        self.tasks -= lot.numbers.gain.len() - 1;
+        self.grades[usize::from(lot.numbers.grade)] -= 1;
+        if !lot.members.is_empty() {
             return;
         }
-        let class = slot.take().expect("a live class");
+        let lot = slot.take().expect("a live lot");
         for (view, steps) in [View::Gain, View::Upper].into_iter().zip(&mut self.steps) {
-            for step in envelope(class.curve(view), number) {
+            for step in envelope(lot.curve(view), number) {
                 steps.remove(&step);
             }
         }
-        self.by_numbers.remove(&class.numbers);
+        self.by_numbers.remove(&lot.numbers);
         self.free.push(number);
     }
 
-    pub(super) fn class(&self, number: u32) -> &Class {
-        self.classes[at(number)].as_ref().expect("a live class")
+    pub(super) fn lot(&self, number: LotId) -> &Lot {
+        self.lots[number.index()].as_ref().expect("a live lot")
     }
 
-    /// All classes with their numbers.
-    pub(super) fn classes(&self) -> impl Iterator<Item = (u32, &Class)> {
-        let numbered = self.classes.iter().enumerate();
-        numbered.filter_map(|(i, c)| Some((narrow(i), c.as_ref()?)))
+    /// All lots with their numbers.
+    pub(super) fn lots(&self) -> impl Iterator<Item = (LotId, &Lot)> {
+        let numbered = self.lots.iter().enumerate();
+        numbered.filter_map(|(i, c)| Some((LotId::new(i), c.as_ref()?)))
     }
 
     /// The steps of all envelopes, steepest first.
@@ -185,11 +194,11 @@ impl Stock {
 }
 
 /// The steps of the upper concave envelope of a curve.
-fn envelope(curve: &[u32], class: u32) -> Vec<Step> {
+fn envelope(curve: &[u32], lot: LotId) -> Vec<Step> {
     let step = |pair: &[usize]| Step {
         rise: curve[pair[1]] - curve[pair[0]],
-        run: (pair[1] - pair[0]) as u32,
-        class,
+        run: narrow(pair[1] - pair[0]),
+        lot,
         from: narrow(pair[0]),
     };
     corners(curve).windows(2).map(step).collect()

@@ -5,6 +5,7 @@ use cairn_dag::Dag;
 use cairn_oracle::{any_composite, any_dag, any_sum, eligible};
 use cairn_theory::game::IllegalMove;
 use proptest::prelude::*;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The most tasks that executing `requests` of the eligible ones makes eligible, over all choices.
 fn best_gain(dag: &Dag, executed: u32, requests: usize) -> usize {
@@ -45,6 +46,37 @@ fn dags() -> impl Strategy<Value = Dag> {
     prop_oneof![any_dag(14), composites, any_sum(14)]
 }
 
+/// What a batch says of itself, against the most that any can gain.
+fn claims_hold(
+    batch: &Batch,
+    dag: &Dag,
+    executed: u32,
+    requests: usize,
+    truth: usize,
+) -> Result<(), TestCaseError> {
+    let available = eligible(dag, executed);
+    prop_assert_eq!(batch.chosen.len(), requests.min(available.len()));
+    prop_assert!(batch.chosen.iter().all(|t| available.contains(t)));
+    let after = batch.chosen.iter().fold(executed, |x, t| x | 1 << t.0);
+    // Each once, and none that was executed.
+    let new = after.count_ones() - executed.count_ones();
+    prop_assert_eq!(new as usize, batch.chosen.len());
+    let gained = eligible(dag, after).len() + batch.chosen.len() - available.len();
+    prop_assert_eq!(gained, batch.gain);
+    prop_assert!(
+        batch.gain <= truth && truth <= batch.bound,
+        "{:?} but the truth is {}",
+        batch,
+        truth
+    );
+    match batch.quality {
+        Quality::Exact => prop_assert_eq!(batch.gain, truth),
+        Quality::Factor => prop_assert!(2 * batch.gain >= truth),
+        Quality::Gap => {}
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(10_000))]
 
@@ -54,22 +86,26 @@ proptest! {
         let state = BatchState::with_executed(&dag, &tasks_of(executed)).unwrap();
         let mut batcher = Batcher::new(state, dag.topological_order());
         let truth = best_gain(&dag, executed, requests);
-        for effort in [Steps::default(), Steps::fast(), Steps { steps: 40, table: 10 }] {
+        for effort in [BatchEffort::default(), BatchEffort::fast(), BatchEffort { steps: 40, table: 10 }] {
             let batch = batcher.choose(requests, &effort);
-            let available = eligible(&dag, executed);
-            prop_assert_eq!(batch.chosen.len(), requests.min(available.len()));
-            prop_assert!(batch.chosen.iter().all(|t| available.contains(t)));
-            let after = batch.chosen.iter().fold(executed, |x, t| x | 1 << t.0);
-            let gained = eligible(&dag, after).len() + batch.chosen.len() - available.len();
-            prop_assert_eq!(gained, batch.gain);
-            prop_assert!(batch.gain <= truth && truth <= batch.bound, "{:?} but the truth is {}", batch, truth);
-            match batch.quality {
-                Quality::Exact => prop_assert_eq!(batch.gain, truth),
-                Quality::Factor => prop_assert!(2 * batch.gain >= truth),
-                Quality::Gap => {}
-            }
+            claims_hold(&batch, &dag, executed, requests, truth)?;
         }
-        prop_assert_eq!(batcher.choose(requests, &Steps::default()).quality, Quality::Exact);
+        prop_assert_eq!(batcher.choose(requests, &BatchEffort::default()).quality, Quality::Exact);
+    }
+
+    /// Told to stop after so many questions: what is claimed then still holds, and the next call makes it good.
+    #[test]
+    fn stopped_early_it_claims_less_but_nothing_wrong(dag in dags(), requests in 0usize..8, patience in 0u32..12) {
+        let mut batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
+        let truth = best_gain(&dag, 0, requests);
+        let asked = AtomicU32::new(0);
+        let stop = || asked.fetch_add(1, Ordering::Relaxed) >= patience;
+        for effort in [BatchEffort::default(), BatchEffort::fast()] {
+            let batch = batcher.choose_until(requests, &effort, &stop);
+            claims_hold(&batch, &dag, 0, requests, truth)?;
+        }
+        let batch = batcher.choose(requests, &BatchEffort::default());
+        prop_assert_eq!((batch.quality, batch.gain), (Quality::Exact, truth));
     }
 
     /// Kept up to date through leases, losses and results, it answers as one built from nothing.
@@ -94,11 +130,11 @@ proptest! {
                     batcher.state_mut().execute(task).unwrap();
                 }
                 _ => {
-                    let batch = batcher.choose(requests, &Steps::default());
+                    let batch = batcher.choose(requests, &BatchEffort::default());
                     let mut afresh = Batcher::new(batcher.state().clone(), dag.topological_order());
                     // Everything is new to it: rebuild by touching all eligible tasks.
                     afresh.state_mut().touch_all();
-                    let again = afresh.choose(requests, &Steps::default());
+                    let again = afresh.choose(requests, &BatchEffort::default());
                     prop_assert_eq!(batch.gain, again.gain);
                     prop_assert_eq!(batch.bound, again.bound);
                     // Leased tasks count as executed: the gain is the best under that reading.
@@ -125,7 +161,7 @@ fn current_yield_is_within_a_factor_of_two_on_expansive_dags() {
         let dag = expansive(seed);
         for requests in 1..=dag.sources().count() {
             let mut batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
-            let batch = batcher.choose(requests, &Steps::fast());
+            let batch = batcher.choose(requests, &BatchEffort::fast());
             let truth = batcher_truth(&dag, requests);
             assert!(2 * batch.gain >= truth, "{batch:?} against {truth}");
             assert!(truth <= batch.bound && batch.quality != Quality::Gap);
@@ -161,12 +197,12 @@ fn subsets_with_small_unions() {
         for requests in 1..dag.sources().count() {
             let truth = batcher_truth(&dag, requests);
             for effort in [
-                Steps::fast(),
-                Steps {
+                BatchEffort::fast(),
+                BatchEffort {
                     steps: 3000,
                     table: 100,
                 },
-                Steps::default(),
+                BatchEffort::default(),
             ] {
                 let batch = batcher.choose(requests, &effort);
                 assert_eq!(batcher.state().yield_of(&batch.chosen), batch.gain);
@@ -178,7 +214,7 @@ fn subsets_with_small_unions() {
                     worst = (truth, batch.gain);
                 }
             }
-            let batch = batcher.choose(requests, &Steps::default());
+            let batch = batcher.choose(requests, &BatchEffort::default());
             assert_eq!(
                 (batch.quality, batch.gain),
                 (Quality::Exact, truth),
@@ -232,7 +268,7 @@ fn large_trees_against_the_frontier_program() {
         let best = crate::decide::frontier_profile(&crate::testing::whole(&dag)[0]);
         let mut batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
         for requests in 0..=sources as usize {
-            let batch = batcher.choose(requests, &Steps::default());
+            let batch = batcher.choose(requests, &BatchEffort::default());
             assert_eq!(batch.quality, Quality::Exact);
             assert_eq!(
                 batch.gain, best[requests] as usize,
@@ -302,7 +338,7 @@ fn tree_program_against_all_subsets() {
         let dag = bipartite_tree(seed);
         let mut batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
         for requests in 1..=dag.sources().count() {
-            let batch = batcher.choose(requests, &Steps::default());
+            let batch = batcher.choose(requests, &BatchEffort::default());
             assert_eq!(batch.quality, Quality::Exact);
             assert_eq!(
                 batch.gain,
@@ -358,10 +394,10 @@ fn a_set_not_closed_under_parents_is_refused_and_names_both() {
 fn nothing_asked_and_more_asked_than_there_is() {
     let dag = Dag::from_arcs(3, vec![(0, 2)]).unwrap();
     let mut batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
-    let none = batcher.choose(0, &Steps::default());
+    let none = batcher.choose(0, &BatchEffort::default());
     assert!(none.chosen.is_empty() && none.quality == Quality::Exact);
     assert_eq!(
-        batcher.choose(99, &Steps::default()).chosen,
+        batcher.choose(99, &BatchEffort::default()).chosen,
         [TaskId(0), TaskId(1)]
     );
 }
@@ -372,11 +408,11 @@ fn look_ahead_never_does_worse_than_one_batch_at_a_time() {
         let dag = cairn_oracle::random_dag(18, (seed % 5) as usize, seed);
         let batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
         let requests = [2, 3, 2, 4];
-        let ahead = look_ahead(&batcher, &requests, &Steps::default());
+        let ahead = look_ahead(&batcher, &requests, &BatchEffort::default(), &|| false);
         let mut one = batcher.clone();
         let mut total = 0;
         for &r in &requests {
-            for t in one.choose(r, &Steps::default()).chosen {
+            for t in one.choose(r, &BatchEffort::default()).chosen {
                 one.state_mut().execute(t).unwrap();
             }
             total += one.state().eligible().len();
@@ -399,13 +435,46 @@ fn prizes_that_need_very_many_tasks_are_no_trap() {
     for (dag, tasks, gain) in [(join.unwrap(), width, 1), (complete.unwrap(), 700, 700)] {
         let mut batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
         for (requests, gain) in [(8, 0), (tasks - 1, 0), (tasks, gain)] {
-            let batch = batcher.choose(requests, &Steps::default());
+            let batch = batcher.choose(requests, &BatchEffort::default());
             assert_eq!((batch.gain, batch.quality), (gain, Quality::Exact));
         }
         // The pieces are gathered anew after every change.
-        for task in batcher.choose(2, &Steps::default()).chosen {
+        for task in batcher.choose(2, &BatchEffort::default()).chosen {
             batcher.state_mut().execute(task).unwrap();
         }
-        assert_eq!(batcher.choose(tasks - 2, &Steps::default()).gain, gain);
+        assert_eq!(
+            batcher.choose(tasks - 2, &BatchEffort::default()).gain,
+            gain
+        );
+    }
+}
+
+/// Long paths, each a piece that takes the tree program a while: when it is time to stop, no further one is solved.
+#[test]
+fn a_call_ends_soon_when_told_to_stop() {
+    let (paths, long) = (20u32, 400u32);
+    let mut arcs = Vec::new();
+    for path in 0..paths {
+        for i in 1..long {
+            let prize = paths * long + path * long + i;
+            arcs.extend([(path * long + i - 1, prize), (path * long + i, prize)]);
+        }
+    }
+    let dag = Dag::from_arcs(2 * (paths * long) as usize, arcs).unwrap();
+    let asked = AtomicU32::new(0);
+    let questions = |last: u32, requests: usize| {
+        asked.store(0, Ordering::Relaxed);
+        let stop = || asked.fetch_add(1, Ordering::Relaxed) >= last;
+        let mut batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
+        let batch = batcher.choose_until(requests, &BatchEffort::thorough(), &stop);
+        assert_eq!(batch.chosen.len(), requests);
+        asked.load(Ordering::Relaxed)
+    };
+    let all = questions(u32::MAX, 3000);
+    assert!(all > 100, "{all}");
+    // A question a piece at the most, whatever is left of it, and few for the sharing.
+    for last in [0, 1, all / 2] {
+        let after = questions(last, 3000) - last;
+        assert!(after <= 4 * paths + 8, "{after} more after {last} of {all}");
     }
 }

@@ -4,6 +4,7 @@ use super::amount::Amount;
 use super::gain::Gain;
 use super::level::level;
 use super::piece::Piece;
+use crate::budgets::hull::BOUND_SWEEPS;
 use cairn_kernel::Work;
 use std::cmp::Ordering;
 
@@ -15,15 +16,13 @@ use std::cmp::Ordering;
 /// steepest load/cost add up to, taken greedily until their cost is t. Rewards are rounded up to whole numbers.
 /// O(n log n).
 pub(crate) fn load_bound<N: Amount>(piece: &mut Piece<N>) -> Vec<Gain> {
-    // A few sweeps cost little beside what came before, and the first ones level most.
-    const SWEEPS: usize = 4;
     if !piece.is_routed {
         piece.reset_flow();
     }
     let levelled = level(
         &mut piece.network,
         &piece.cost,
-        SWEEPS,
+        BOUND_SWEEPS,
         &mut Work::unlimited(),
     );
     debug_assert!(levelled.is_ok(), "nobody says stop");

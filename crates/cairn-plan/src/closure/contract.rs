@@ -37,16 +37,16 @@ pub(crate) fn cut_out<N: Amount, M: Amount>(
     may_merge: bool,
     merges: &mut Merges,
 ) -> Piece<M> {
-    let ties = Ties::new(piece, sides, side, place);
-    let merged = if may_merge { ties.merged() } else { None };
-    let classes = merged.unwrap_or_else(|| ties.unmerged());
+    let bonds = Bonds::new(piece, sides, side, place);
+    let merged = if may_merge { bonds.merged() } else { None };
+    let classes = merged.unwrap_or_else(|| bonds.unmerged());
     quotient(piece, &classes, place, merges)
 }
 
 /// The whole piece with nodes merged by the rules of [`cut_out`], or `None` where that would save few.
 pub(crate) fn merge<N: Amount>(piece: &Piece<N>, merges: &mut Merges) -> Option<Piece<N>> {
     let sides = vec![Side::First; piece.len()];
-    let classes = Ties::new(piece, &sides, Side::First, piece.place).merged()?;
+    let classes = Bonds::new(piece, &sides, Side::First, piece.place).merged()?;
     Some(quotient(piece, &classes, piece.place, merges))
 }
 
@@ -56,7 +56,7 @@ const LEADS: u8 = 1;
 const FOLLOWS: u8 = 2;
 
 /// Which nodes the three rules tie together.
-struct Ties<'a, N> {
+struct Bonds<'a, N> {
     piece: &'a Piece<N>,
     sides: &'a [Side],
     side: Side,
@@ -66,9 +66,9 @@ struct Ties<'a, N> {
     members: usize,
 }
 
-impl<'a, N: Amount> Ties<'a, N> {
+impl<'a, N: Amount> Bonds<'a, N> {
     fn new(piece: &'a Piece<N>, sides: &'a [Side], side: Side, place: Place) -> Self {
-        let mut ties = Ties {
+        let mut bonds = Bonds {
             piece,
             sides,
             side,
@@ -77,15 +77,15 @@ impl<'a, N: Amount> Ties<'a, N> {
             members: 0,
         };
         for u in 0..piece.len() {
-            if ties.includes(u) {
-                ties.members += 1;
-                ties.loose += piece.network.nodes[u].balance;
-                ties.flags[u] = ties.flag(u, place);
+            if bonds.includes(u) {
+                bonds.members += 1;
+                bonds.loose += piece.network.nodes[u].balance;
+                bonds.flags[u] = bonds.flag(u, place);
             }
         }
         // What rule 3 compares flows with.
-        ties.loose = ties.loose.max(-ties.loose);
-        ties
+        bonds.loose = bonds.loose.max(-bonds.loose);
+        bonds
     }
 
     fn includes(&self, u: usize) -> bool {

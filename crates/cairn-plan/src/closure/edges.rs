@@ -15,7 +15,7 @@ use cairn_kernel::{DisjointSets, NONE, Stopped, Work};
 use rayon::Scope;
 use std::sync::{Mutex, PoisonError};
 
-/// A link of the chain: what it adds, and where its members end in the list of its part.
+/// A link of the chain: what it adds, and where its members end in the list of its stretch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
     pub(crate) gain: Gain,
@@ -24,7 +24,7 @@ pub(crate) struct Link {
 
 /// A finished stretch of the chain between two vertices of the hull.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub(crate) struct Stretch {
     /// Where it lies; its slopes are one where it is an edge.
     pub(crate) place: Place,
     pub(crate) links: Vec<Link>,
@@ -34,22 +34,22 @@ pub(crate) struct Part {
     pub(crate) bound: Option<Vec<Gain>>,
 }
 
-/// All parts in the order of the chain, and what became of nodes that were merged.
+/// All stretches in the order of the chain, and what became of nodes that were merged.
 #[derive(Debug, Default)]
 pub(crate) struct Chain {
-    pub(crate) parts: Vec<Part>,
+    pub(crate) stretches: Vec<Stretch>,
     merges: Merges,
 }
 
 impl Chain {
-    /// By closure node: the number of its link, counted through all parts. O(nodes).
+    /// By closure node: the number of its link, counted through all stretches. O(nodes).
     pub(crate) fn link_of(&self, nodes: usize) -> Vec<u32> {
         let mut link_of = vec![NONE; nodes];
         let mut link = 0;
-        for part in &self.parts {
+        for stretch in &self.stretches {
             let mut start = 0;
-            for &Link { end, .. } in &part.links {
-                for &member in &part.members[start..end] {
+            for &Link { end, .. } in &stretch.links {
+                for &member in &stretch.members[start..end] {
                     link_of[at(member)] = link;
                 }
                 start = end;
@@ -78,7 +78,7 @@ enum AnyPiece {
     reason = "one lives at a time, and only for a moment"
 )]
 enum Step {
-    Done(Part),
+    Done(Stretch),
     Split(Box<[AnyPiece; 2]>),
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn chain(graph: &ClosureGraph, tuning: &Tuning, work: &mut Work<'_>) 
         tuning,
         work,
         done: Mutex::new(Chain {
-            parts: Vec::new(),
+            stretches: Vec::new(),
             merges,
         }),
     };
@@ -109,9 +109,10 @@ pub(crate) fn chain(graph: &ClosureGraph, tuning: &Tuning, work: &mut Work<'_>) 
         rayon::scope(|scope| settlers.settle(Some(scope), root));
     }
     let mut chain = (settlers.done.into_inner()).unwrap_or_else(PoisonError::into_inner);
-    // Threads finish in any order; bases tell the place. Two parts of one cost differ in reward: rewards without cost
+    // Threads finish in any order; bases tell the place. Two stretches of one cost differ in reward: rewards without cost
     // come first.
-    (chain.parts).sort_unstable_by_key(|part| (part.place.base.cost, part.place.base.reward));
+    (chain.stretches)
+        .sort_unstable_by_key(|stretch| (stretch.place.base.cost, stretch.place.base.reward));
     chain
 }
 
@@ -138,7 +139,7 @@ impl Settlers<'_> {
                 AnyPiece::Wide(piece) => self.step(piece, &mut scratch, &mut own.merges, &mut work),
             };
             match step {
-                Step::Done(part) => own.parts.push(part),
+                Step::Done(stretch) => own.stretches.push(stretch),
                 Step::Split(pieces) => {
                     let [first, last] = *pieces;
                     let smaller = first.len().min(last.len());
@@ -147,14 +148,14 @@ impl Settlers<'_> {
                             scope.spawn(move |scope| self.settle(Some(scope), last));
                             stack.push(first);
                         }
-                        // The first on top, so that parts of one thread come in the order of the chain.
+                        // The first on top, so that stretches of one thread come in the order of the chain.
                         None => stack.extend([last, first]),
                     }
                 }
             }
         }
         let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
-        done.parts.append(&mut own.parts);
+        done.stretches.append(&mut own.stretches);
         done.merges.append(&mut own.merges);
     }
 
@@ -275,8 +276,8 @@ fn any_cut_out<N: Amount>(
 }
 
 /// The piece as one link: an edge of infinite or zero slope, or a stretch with a bound.
-fn whole<N: Amount>(piece: Piece<N>, bound: Option<Vec<Gain>>) -> Part {
-    Part {
+fn whole<N: Amount>(piece: Piece<N>, bound: Option<Vec<Gain>>) -> Stretch {
+    Stretch {
         place: match bound {
             None => piece.place.as_edge(),
             Some(_) => piece.place,
@@ -291,7 +292,7 @@ fn whole<N: Amount>(piece: Piece<N>, bound: Option<Vec<Gain>>) -> Part {
 }
 
 /// A piece whose balances are all zero, in its finest links.
-fn edge<N: Amount>(piece: Piece<N>) -> Part {
+fn edge<N: Amount>(piece: Piece<N>) -> Stretch {
     let has_flow = |_, slot: usize| piece.network.slots[slot].flow > N::ZERO;
     // Residual arcs lead to every need, and back where there is flow: a component comes after all that it needs.
     let parts = components(&piece.network, |_| true, has_flow);
@@ -322,7 +323,7 @@ fn edge<N: Amount>(piece: Piece<N>) -> Part {
         members[*place] = piece.id[u];
         *place += 1;
     }
-    Part {
+    Stretch {
         place: piece.place.as_edge(),
         links,
         members,

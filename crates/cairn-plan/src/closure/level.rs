@@ -5,10 +5,6 @@ use super::network::Network;
 use crate::counts::at;
 use cairn_kernel::{Stopped, Work};
 
-/// Sweeps that level most of what sweeps can.
-// Each sweep levels neighbours; differences over long ways would take as many sweeps as they are long.
-pub(crate) const SWEEPS: usize = 8;
-
 /// Levels the loads of a network: `sweeps` passes over all nodes, up and down in turn.
 ///
 /// The *load* of a node is its balance, divided by its cost. In the flow of least Σ load²·cost every piece of the

@@ -47,8 +47,8 @@ pub(crate) struct Piece<N> {
     pub(crate) place: Place,
     /// Whether the flow was routed, here or in a piece that this one was cut from, and not by a cold start alone.
     pub(crate) is_routed: bool,
-    /// Of how many nodes the smallest ancestor was that a cold start could not solve.
-    pub(crate) cold_failure: usize,
+    /// Of how many nodes the smallest ancestor was that a cold start could not solve, if there is any.
+    pub(crate) cold_failure: Option<usize>,
 }
 
 /// Whether a piece of this reward and cost can be solved in these integers.
@@ -84,7 +84,7 @@ impl<N: Amount> Piece<N> {
                 flattest: Gain::ZERO_SLOPE,
             },
             is_routed: false,
-            cold_failure: usize::MAX,
+            cold_failure: None,
         };
         piece.reset_flow();
         piece

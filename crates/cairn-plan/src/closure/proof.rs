@@ -2,10 +2,11 @@
 
 use super::amount::Amount;
 use super::gain::Gain;
-use super::level::{SWEEPS, level};
+use super::level::level;
 use super::piece::{Piece, fits};
 use super::scratch::Scratch;
 use super::solve::{Tuning, solve};
+use crate::budgets::hull::SWEEPS;
 use cairn_kernel::Work;
 
 /// The nodes of one link with needs among themselves, numbered so that needs come first.

@@ -1,7 +1,7 @@
 //! Buffers that the flow algorithms share from piece to piece. Holds no results but the sides.
 
 use super::sides::Side;
-use super::trees::Place;
+use super::trees::Kin;
 
 /// Working space for one thread.
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ pub(crate) struct Scratch {
     /// By label: how many nodes have it.
     pub(crate) counts: Vec<u32>,
     /// By node: where it stands in its tree.
-    pub(crate) places: Vec<Place>,
+    pub(crate) kin: Vec<Kin>,
     /// Slots of a path.
     pub(crate) path: Vec<u32>,
 }

@@ -5,9 +5,10 @@ use super::cold::{Attempt, attempt};
 use super::piece::Piece;
 use super::route::route;
 use super::scratch::Scratch;
+use crate::budgets::hull::TUNING;
 use cairn_kernel::{Stopped, Work};
 
-/// How much of what to try: the figures that measured best. They change the time, never the result.
+/// How much of what to try: it changes the time, never the result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tuning {
     /// Blocking flows that a cold start gets. Regular dags mostly need one.
@@ -20,11 +21,7 @@ pub(crate) struct Tuning {
 
 impl Default for Tuning {
     fn default() -> Tuning {
-        Tuning {
-            cold_phases: 4,
-            cold_leaves: 10.0,
-            worth_a_thread: 1000,
-        }
+        TUNING
     }
 }
 
@@ -41,7 +38,7 @@ pub(crate) fn solve<N: Amount>(
     work: &mut Work<'_>,
 ) -> Result<(), Stopped> {
     // Half the size is another problem; a little smaller fails again.
-    if piece.len() <= piece.cold_failure / 2 {
+    if (piece.cold_failure).is_none_or(|failed| piece.len() <= failed / 2) {
         // Only a flow that was dear is worth a copy; one of a cold start is found again as quickly.
         let kept = piece.is_routed.then(|| piece.flow());
         piece.is_routed = false;
@@ -49,7 +46,7 @@ pub(crate) fn solve<N: Amount>(
         if attempt(&mut piece.network, scratch, tuning, work)? == Attempt::Finished {
             return Ok(());
         }
-        piece.cold_failure = piece.len();
+        piece.cold_failure = Some(piece.len());
         if let Some(kept) = kept {
             piece.set_flow(&kept);
         }

@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 /// The links of a chain as gain and closure nodes.
 fn links(chain: &Chain, nodes: usize) -> Vec<(Gain, Vec<u32>)> {
     let gains = chain
-        .parts
+        .stretches
         .iter()
         .flat_map(|p| p.links.iter().map(|l| l.gain));
     let mut links: Vec<(Gain, Vec<u32>)> = gains.map(|g| (g, Vec::new())).collect();

@@ -13,7 +13,7 @@ const LOOKS_A_CHECK: usize = 1 << 18;
 
 /// Where a node stands in its tree.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Kin {
     /// The slot that leads to the parent, or `NONE` for a root.
     parent: u32,
     /// The first child.
@@ -25,7 +25,7 @@ pub(crate) struct Place {
 }
 
 /// A tree of one node.
-const ALONE: Place = Place {
+const ALONE: Kin = Kin {
     parent: NONE,
     child: NONE,
     next: NONE,
@@ -43,7 +43,7 @@ const ALONE: Place = Place {
 /// remember where surplus can run, so that large amounts travel far for the price of the path alone.
 pub(crate) struct Trees<'a, N, const PULL: bool> {
     network: &'a mut Network<N>,
-    places: &'a mut Vec<Place>,
+    kin: &'a mut Vec<Kin>,
     heads: &'a mut Vec<u32>,
     counts: &'a mut Vec<u32>,
     /// No active root has a higher label.
@@ -64,11 +64,11 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
         scratch.heads.resize(labels, NONE);
         scratch.counts.clear();
         scratch.counts.resize(labels + 1, 0);
-        scratch.places.clear();
-        scratch.places.resize(network.len(), ALONE);
+        scratch.kin.clear();
+        scratch.kin.resize(network.len(), ALONE);
         let mut trees = Trees {
             network,
-            places: &mut scratch.places,
+            kin: &mut scratch.kin,
             heads: &mut scratch.heads,
             counts: &mut scratch.counts,
             highest: 0,
@@ -102,7 +102,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
                 break;
             }
             // A root has no siblings, so that `next` is free to link its bucket.
-            self.heads[self.highest] = self.places[at(root)].next;
+            self.heads[self.highest] = self.kin[at(root)].next;
             // Above a gap no way leads down: what is there waits for exact labels.
             if self.network.labels[at(root)] <= self.gap {
                 self.grow(at(root));
@@ -121,7 +121,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
     #[inline(always)]
     fn activate(&mut self, root: usize) {
         let label = at(self.network.labels[root]);
-        self.places[root].next = self.heads[label];
+        self.kin[root].next = self.heads[label];
         self.heads[label] = narrow(root);
         self.highest = self.highest.max(label);
     }
@@ -138,10 +138,10 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
                 self.send(root);
                 return;
             }
-            let mut child = self.places[u].child;
+            let mut child = self.kin[u].child;
             loop {
                 while child != NONE && self.network.labels[at(child)] != label {
-                    child = self.places[at(child)].next;
+                    child = self.kin[at(child)].next;
                     self.looked += 1;
                 }
                 if child != NONE {
@@ -157,7 +157,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
                     }
                     return;
                 }
-                child = self.places[u].next;
+                child = self.kin[u].next;
                 u = self.parent(u);
             }
         }
@@ -165,7 +165,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
 
     #[inline(always)]
     fn parent(&self, u: usize) -> usize {
-        self.network.slots[at(self.places[u].parent)].to as usize
+        self.network.slots[at(self.kin[u].parent)].to as usize
     }
 
     /// The next slot of `u` with room that leads one label down.
@@ -209,7 +209,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
         // Turns the path from `u` to its old root round, arc by arc.
         let (mut u, mut slot) = (u, slot);
         loop {
-            let above = self.places[u].parent;
+            let above = self.kin[u].parent;
             self.cut_off(u);
             self.join(u, slot);
             self.looked += 1;
@@ -224,34 +224,34 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
     /// Makes `u` the first child of the node that `slot` leads to.
     fn join(&mut self, u: usize, slot: usize) {
         let parent = at(self.network.slots[slot].to);
-        let next = self.places[parent].child;
-        let place = &mut self.places[u];
-        place.parent = narrow(slot);
-        place.previous = NONE;
-        place.next = next;
+        let next = self.kin[parent].child;
+        let kin = &mut self.kin[u];
+        kin.parent = narrow(slot);
+        kin.previous = NONE;
+        kin.next = next;
         if next != NONE {
-            self.places[at(next)].previous = narrow(u);
+            self.kin[at(next)].previous = narrow(u);
         }
-        self.places[parent].child = narrow(u);
+        self.kin[parent].child = narrow(u);
     }
 
     /// Makes `u` a root, with all that is below it.
     fn cut_off(&mut self, u: usize) {
-        let place = self.places[u];
-        if place.parent == NONE {
+        let kin = self.kin[u];
+        if kin.parent == NONE {
             return;
         }
-        match place.previous {
+        match kin.previous {
             NONE => {
                 let parent = self.parent(u);
-                self.places[parent].child = place.next;
+                self.kin[parent].child = kin.next;
             }
-            previous => self.places[at(previous)].next = place.next,
+            previous => self.kin[at(previous)].next = kin.next,
         }
-        if place.next != NONE {
-            self.places[at(place.next)].previous = place.previous;
+        if kin.next != NONE {
+            self.kin[at(kin.next)].previous = kin.previous;
         }
-        self.places[u].parent = NONE;
+        self.kin[u].parent = NONE;
     }
 
     /// Sends all that `from` has, which was a root till now, to the root of its tree.
@@ -259,9 +259,9 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
         let mut left = self.amount(from);
         self.network.nodes[from].balance = N::ZERO;
         let mut u = from;
-        while self.places[u].parent != NONE {
+        while self.kin[u].parent != NONE {
             self.looked += 1;
-            let slot = at(self.places[u].parent);
+            let slot = at(self.kin[u].parent);
             let arc = self.network.slots[slot];
             // Towards a need any amount may go; back along an arc, no more than flows there.
             if is_unlimited::<PULL>(u, arc.to) {

@@ -69,13 +69,13 @@ impl Flow {
     /// One shortest augmenting path (Edmonds and Karp).
     fn augment(&mut self) -> bool {
         let from = self.search();
-        if from[1] == usize::MAX {
+        if from[1].is_none() {
             return false;
         }
         let path = |mut v: usize, visit: &mut dyn FnMut(usize, usize)| {
-            while v != 0 {
-                visit(from[v], v);
-                v = from[v];
+            while let Some(u) = from[v] {
+                visit(u, v);
+                v = u;
             }
         };
         let mut amount = i128::MAX;
@@ -87,16 +87,15 @@ impl Flow {
         true
     }
 
-    /// Breadth first from the source: the node before each, or `usize::MAX`.
-    fn search(&self) -> Vec<usize> {
+    /// Breadth first from the source: the node before each that is reached; none before the source itself.
+    fn search(&self) -> Vec<Option<usize>> {
         let n = self.left.len();
-        let mut from = vec![usize::MAX; n];
-        from[0] = 0;
+        let mut from = vec![None; n];
         let mut queue = VecDeque::from([0]);
         while let Some(u) = queue.pop_front() {
             for v in 0..n {
-                if from[v] == usize::MAX && self.left[u][v] > 0 {
-                    from[v] = u;
+                if v > 0 && from[v].is_none() && self.left[u][v] > 0 {
+                    from[v] = Some(u);
                     queue.push_back(v);
                 }
             }
@@ -106,7 +105,7 @@ impl Flow {
 
     fn reached_from_source(&self, piece: &[u32]) -> Vec<u32> {
         let from = self.search();
-        let reached = |&(i, _): &(usize, &u32)| from[i + 2] != usize::MAX;
+        let reached = |&(i, _): &(usize, &u32)| from[i + 2].is_some();
         let nodes = piece.iter().enumerate().filter(reached);
         nodes.map(|(_, &u)| u).collect()
     }

@@ -10,7 +10,9 @@ use super::tree_program::TreeProgram;
 use crate::budgets::decide::BLOCK;
 use crate::counts::{gained, narrow, wide};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{DisjointSets, Rows, Work, convolve, largest_shares, part, signed};
+use cairn_kernel::{
+    DisjointSets, Price, Rows, Work, convolve_within, largest_shares, part, signed,
+};
 use hashbrown::HashMap;
 
 /// (max,+) convolution of the profiles of the component's blocks, exact where a block can be solved.
@@ -26,15 +28,13 @@ impl Method for BlockBound {
         let mut solved: HashMap<Component, Vec<i32>> = HashMap::new();
         let mut sum = vec![0];
         for block in blocks(component) {
-            // As the kernel charges a convolution.
-            let cost = wide(sum.len()) * wide(block.nodes()) / 8;
-            if !work.spend(cost) {
-                return Finding::default();
-            }
             let profile =
                 // Equal blocks are solved once: a component has often many of one shape.
                 (solved.entry(block)).or_insert_with_key(|b| signed(&upper_profile(b, work)));
-            sum = convolve(&sum, profile);
+            match convolve_within(&sum, profile, usize::MAX, Price::Time, work) {
+                Some(both) => sum = both,
+                None => return Finding::default(),
+            }
         }
         Finding {
             upper: Some(sum.into_iter().map(gained).collect()),

@@ -5,6 +5,7 @@
 
 use super::compact::compact;
 use super::ids::{IntervalId, NodeId, RewardId};
+use crate::budgets::decide::colours::{LARGE, ROUNDS};
 use crate::counts::{at, narrow, wide};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{DisjointSets, Joins, Puzzle, Rows, colours};
@@ -261,11 +262,6 @@ impl Copies {
     /// By out-copy: a colour by which nodes are numbered. Large components that no other has the size of are left
     /// without, as nothing can equal them.
     fn colours(&self, part: &[u32]) -> Vec<u64> {
-        // What differs does so nearby in nearly all workflows; where six steps see no difference, equal components may
-        // be solved twice.
-        const ROUNDS: usize = 6;
-        // Colouring is a few passes over the arcs; for a component that no other can equal they would be wasted.
-        const LARGE: u32 = 4096;
         let n = self.len();
         let mut size = vec![0u32; 2 * n];
         (part.iter()).for_each(|&p| size[at(p)] += 1);

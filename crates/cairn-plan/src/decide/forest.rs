@@ -1,10 +1,10 @@
 //! A bound across intervals: components that may start only after enough of another one is done.
 //! Knows profiles and ancestors, not how profiles were found.
 
-use super::ids::{IntervalId, RowId};
+use super::ids::{IntervalId, PartId, RowId};
 use crate::counts::{at, wide};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{NEVER, Work, convolve_within};
+use cairn_kernel::{NEVER, Price, Work, convolve_within};
 
 /// A part of the dag in the forest: some tasks, and a bound on what they gain.
 #[derive(Clone, Debug)]
@@ -23,9 +23,9 @@ pub(super) struct Part<'a> {
 /// tasks of the controller are. So the parts form a forest.
 #[derive(Clone, Debug)]
 pub(super) struct Forest {
-    controller: Vec<Option<(usize, usize)>>,
+    controller: Vec<Option<(PartId, usize)>>,
     /// By part: those it controls, by rising threshold.
-    controlled: Vec<Vec<usize>>,
+    controlled: Vec<Vec<PartId>>,
     /// By part: the most that it and all below it gain with `t` tasks.
     best: Vec<Vec<i32>>,
 }
@@ -41,22 +41,22 @@ impl Forest {
         let mut controlled = vec![Vec::new(); parts.len()];
         for (d, c) in controller.iter().enumerate() {
             if let Some((c, _)) = c {
-                controlled[*c].push(d);
+                controlled[c.index()].push(PartId::new(d));
             }
         }
         for list in &mut controlled {
-            list.sort_by_key(|&d| controller[d].map_or(0, |c| c.1));
+            list.sort_by_key(|d| controller[d.index()].map_or(0, |c| c.1));
         }
         let mut forest = Forest {
             controller,
             controlled,
             best: vec![Vec::new(); parts.len()],
         };
-        let mut order: Vec<usize> = (0..parts.len()).collect();
+        let mut order: Vec<PartId> = (0..parts.len()).map(PartId::new).collect();
         // A controller lies in no later interval than what it controls: from the end, all below a part is solved before it.
-        order.sort_by_key(|&i| std::cmp::Reverse(parts[i].interval));
+        order.sort_by_key(|c| std::cmp::Reverse(parts[c.index()].interval));
         for c in order {
-            forest.best[c] = forest.solve(c, parts[c].upper, work)?;
+            forest.best[c.index()] = forest.solve(c, parts[c.index()].upper, work)?;
         }
         Some(forest)
     }
@@ -65,7 +65,13 @@ impl Forest {
     pub(super) fn bound(&self, work: &mut Work<'_>) -> Option<Vec<i32>> {
         let mut sum = vec![0];
         for root in self.roots() {
-            sum = convolve_within(&sum, &self.best[root], usize::MAX, work)?;
+            sum = convolve_within(
+                &sum,
+                &self.best[root.index()],
+                usize::MAX,
+                Price::Time,
+                work,
+            )?;
         }
         // Some numbers of tasks cannot be met exactly; the bound is for at most so many.
         for t in 1..sum.len() {
@@ -74,23 +80,24 @@ impl Forest {
         Some(sum)
     }
 
-    fn roots(&self) -> Vec<usize> {
-        let free = |d: &usize| self.controller[*d].is_none();
-        (0..self.controller.len()).filter(free).collect()
+    fn roots(&self) -> Vec<PartId> {
+        let free = |d: &PartId| self.controller[d.index()].is_none();
+        let all = (0..self.controller.len()).map(PartId::new);
+        all.filter(free).collect()
     }
 
     /// The parts controlled by `c` that may start once `done` of its tasks are executed.
-    fn open_below(&self, c: usize, done: usize) -> &[usize] {
-        let list = &self.controlled[c];
-        let count =
-            list.partition_point(|&d| self.controller[d].is_some_and(|(_, after)| after <= done));
+    fn open_below(&self, c: PartId, done: usize) -> &[PartId] {
+        let list = &self.controlled[c.index()];
+        let is_open = |d: &PartId| self.controller[d.index()].is_some_and(|c| c.1 <= done);
+        let count = list.partition_point(is_open);
         &list[..count]
     }
 
-    fn solve(&self, c: usize, upper: &[i32], work: &mut Work<'_>) -> Option<Vec<i32>> {
-        let below: usize = self.controlled[c]
+    fn solve(&self, c: PartId, upper: &[i32], work: &mut Work<'_>) -> Option<Vec<i32>> {
+        let below: usize = self.controlled[c.index()]
             .iter()
-            .map(|&d| self.best[d].len() - 1)
+            .map(|d| self.best[d.index()].len() - 1)
             .sum();
         let mut best = vec![NEVER; upper.len() + below];
         // What the parts that are open by now gain together; convolved once each, not once for every `done`.
@@ -98,8 +105,9 @@ impl Forest {
         let mut opened = 0;
         for (done, &own) in upper.iter().enumerate() {
             // Thresholds rise, so each part below is added once, when it opens.
-            for &d in &self.open_below(c, done)[opened..] {
-                open = convolve_within(&open, &self.best[d], usize::MAX, work)?;
+            for d in &self.open_below(c, done)[opened..] {
+                open =
+                    convolve_within(&open, &self.best[d.index()], usize::MAX, Price::Time, work)?;
             }
             opened = self.open_below(c, done).len();
             work.take(wide(open.len()) / 8)?;
@@ -123,11 +131,17 @@ impl Forest {
     }
 
     /// The best sums of no part, of the first, of the first two, and so on.
-    fn sums(&self, parts: &[usize], work: &mut Work<'_>) -> Option<Vec<Vec<i32>>> {
+    fn sums(&self, parts: &[PartId], work: &mut Work<'_>) -> Option<Vec<Vec<i32>>> {
         let mut sums = vec![vec![0]];
-        for &d in parts {
+        for d in parts {
             let last = &sums[sums.len() - 1];
-            sums.push(convolve_within(last, &self.best[d], usize::MAX, work)?);
+            sums.push(convolve_within(
+                last,
+                &self.best[d.index()],
+                usize::MAX,
+                Price::Time,
+                work,
+            )?);
         }
         Some(sums)
     }
@@ -136,7 +150,7 @@ impl Forest {
 /// A forest with what its parts gain together, so that this is added up once for all numbers of tasks.
 pub(super) struct Sharing<'f> {
     forest: &'f Forest,
-    roots: Vec<usize>,
+    roots: Vec<PartId>,
     /// Those of the roots.
     sums: Vec<Vec<i32>>,
     /// By part: those of the parts that it controls; nothing until they are asked for.
@@ -157,19 +171,19 @@ impl Sharing<'_> {
         self.share(&self.roots, &self.sums, total, &mut todo);
         while let Some((c, tasks)) = todo.pop() {
             work.take(1 + wide(tasks) / 8)?;
-            let controlled = &self.forest.controlled[c];
-            if self.below[c].is_empty() {
-                self.below[c] = self.forest.sums(controlled, work)?;
+            let controlled = &self.forest.controlled[c.index()];
+            if self.below[c.index()].is_empty() {
+                self.below[c.index()] = self.forest.sums(controlled, work)?;
             }
-            let (sums, goal) = (&self.below[c], self.forest.best[c][tasks]);
-            let own = parts[c].upper.iter().enumerate().take(tasks + 1);
+            let (sums, goal) = (&self.below[c.index()], self.forest.best[c.index()][tasks]);
+            let own = parts[c.index()].upper.iter().enumerate().take(tasks + 1);
             let best = own.map(|(done, own)| (done, own, self.forest.open_below(c, done)));
-            let reaches = |(done, own, open): &(usize, &i32, &[usize])| {
+            let reaches = |(done, own, open): &(usize, &i32, &[PartId])| {
                 let more = sums[open.len()].get(tasks - done);
                 more.is_some_and(|more| *own + more == goal)
             };
             if let Some((done, _, open)) = best.into_iter().find(reaches) {
-                allocation[c] = done;
+                allocation[c.index()] = done;
                 self.share(open, sums, tasks - done, &mut todo);
             }
         }
@@ -179,14 +193,14 @@ impl Sharing<'_> {
     /// Shares `total` tasks among parts so that the sum of their bests is largest, given their sums.
     fn share(
         &self,
-        parts: &[usize],
+        parts: &[PartId],
         sums: &[Vec<i32>],
         total: usize,
-        shares: &mut Vec<(usize, usize)>,
+        shares: &mut Vec<(PartId, usize)>,
     ) {
         let mut left = total.min(sums[parts.len()].len() - 1);
         for (i, &d) in parts.iter().enumerate().rev() {
-            let (goal, best) = (sums[i + 1][left], &self.forest.best[d]);
+            let (goal, best) = (sums[i + 1][left], &self.forest.best[d.index()]);
             let fits = |take: &usize| {
                 let rest = left.checked_sub(*take).and_then(|r| sums[i].get(r));
                 rest.is_some_and(|&r| r != NEVER && r + best[*take] == goal)
@@ -205,12 +219,12 @@ fn controllers(
     dag: &Dag,
     parts: &[Part<'_>],
     work: &mut Work<'_>,
-) -> Option<Vec<Option<(usize, usize)>>> {
+) -> Option<Vec<Option<(PartId, usize)>>> {
     let ancestors = Ancestors::new(dag, parts, work)?;
     let mut found = Vec::with_capacity(parts.len());
     for (d, part) in parts.iter().enumerate() {
         // (part, how many of its tasks are ancestors of every entry so far), sorted by part.
-        let mut common: Option<Vec<(usize, usize)>> = None;
+        let mut common: Option<Vec<(PartId, usize)>> = None;
         for &entry in &part.entries {
             let counts = ancestors.by_part(entry, work)?;
             common = Some(match common {
@@ -224,9 +238,9 @@ fn controllers(
         }
         // That a part waits for itself bounds nothing.
         let others = common.unwrap_or_default().into_iter();
-        let others = others.filter(|&(c, _)| c != d);
+        let others = others.filter(|&(c, _)| c.index() != d);
         // The latest in the chain: it opens last, and so binds most.
-        found.push(others.max_by_key(|&(c, after)| (parts[c].interval, after, c)));
+        found.push(others.max_by_key(|&(c, after)| (parts[c.index()].interval, after, c)));
     }
     Some(found)
 }
@@ -284,7 +298,7 @@ impl Ancestors {
     }
 
     /// The parts that have ancestors of `task`, and how many, sorted by part. O(tasks/64 + parts).
-    fn by_part(&self, task: TaskId, work: &mut Work<'_>) -> Option<Vec<(usize, usize)>> {
+    fn by_part(&self, task: TaskId, work: &mut Work<'_>) -> Option<Vec<(PartId, usize)>> {
         work.take(wide(self.words + self.ends.len()) / 8)?;
         let row = self.bit[task.index()].expect("a task of a part").index();
         let bits = &self.bits[row * self.words..][..self.words];
@@ -304,7 +318,7 @@ impl Ancestors {
                 .map_or(0, |bits| (bits & below(end)).count_ones());
             let count = before + at(rest);
             if count > start {
-                counts.push((part, count - start));
+                counts.push((PartId::new(part), count - start));
             }
             start = count;
         }
@@ -313,8 +327,8 @@ impl Ancestors {
 }
 
 /// Parts in both lists with the smaller count.
-fn in_both(a: &[(usize, usize)], b: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    let count_in_b = |part: usize| b.binary_search_by_key(&part, |e| e.0).ok().map(|i| b[i].1);
+fn in_both(a: &[(PartId, usize)], b: &[(PartId, usize)]) -> Vec<(PartId, usize)> {
+    let count_in_b = |part: PartId| b.binary_search_by_key(&part, |e| e.0).ok().map(|i| b[i].1);
     (a.iter())
         .filter_map(|&(part, count)| Some((part, count.min(count_in_b(part)?))))
         .collect()
@@ -354,7 +368,8 @@ mod tests {
             for &task in &nonsinks {
                 let seen = ancestors_by_search(&dag, task);
                 let count = |p: &Part<'_>| p.tasks.iter().filter(|t| seen[t.index()]).count();
-                let counts = parts.iter().map(count).enumerate().filter(|c| c.1 > 0);
+                let ids = (0..parts.len()).map(PartId::new);
+                let counts = ids.zip(parts.iter().map(count)).filter(|c| c.1 > 0);
                 prop_assert_eq!(ancestors.by_part(task, &mut work).unwrap(), counts.collect::<Vec<_>>());
             }
         }

@@ -145,7 +145,9 @@ type Layer = BTreeMap<u128, Vec<i32>>;
 /// Runs the program along `order`: the exact profile and the number of states met.
 fn sweep(component: &Component, order: &[NodeId], work: &mut Work<'_>) -> Option<(Vec<u32>, u64)> {
     let mut left: Vec<usize> = touching(component).iter().map(Vec::len).collect();
-    let mut slot = vec![usize::MAX; component.rewards()];
+    // By reward: its number among the open ones, which means nothing before it was met.
+    let mut slot = vec![0; component.rewards()];
+    let mut is_met = vec![false; component.rewards()];
     // Numbers of closed rewards are used again: only those open at one time must fit.
     let mut free: Vec<usize> = (0..MOST_OPEN + 2).rev().collect();
     let mut layer: Layer = BTreeMap::from([(0, vec![0])]);
@@ -157,7 +159,7 @@ fn sweep(component: &Component, order: &[NodeId], work: &mut Work<'_>) -> Option
         let mut touched: Vec<RewardId> = needed_by.to_vec();
         touched.extend(gate);
         for &r in &touched {
-            if slot[r.index()] == usize::MAX {
+            if !std::mem::replace(&mut is_met[r.index()], true) {
                 slot[r.index()] = free.pop()?;
                 let bit = 2 * slot[r.index()];
                 layer = layer

@@ -4,13 +4,9 @@ use super::compact::compact;
 use crate::budgets::decide::improve::{LONGEST_ITEM, STAGES};
 use crate::counts::{at, narrow, opened, parents_left, wide};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::Work;
+use cairn_kernel::{NONE, Work};
 use cairn_theory::profile::area;
 use std::ops::Range;
-
-/// Before every item of the window, and after: places of tasks in other segments.
-const BEFORE: u32 = 0;
-const AFTER: u32 = u32::MAX;
 
 /// Reorders the nonsinks in `order` (a topological order of all of them) for a larger area. Windows lie inside the
 /// `segments` (disjoint and rising), and nothing is lost at the end of one.
@@ -144,7 +140,7 @@ fn cut_into_items(dag: &Dag, order: &[TaskId], gains: &[u32], coarseness: u32) -
 /// What a pass knows of the tasks before, in and after the window.
 struct Sweep<'a> {
     dag: &'a Dag,
-    /// By task: one more than its item in the segment; [`BEFORE`] or [`AFTER`].
+    /// By task: its item in the segment; [`NONE`] for tasks of other segments.
     place: Vec<u32>,
     /// By task: parents that are not before the window.
     missing: Vec<u32>,
@@ -156,7 +152,7 @@ impl<'a> Sweep<'a> {
     fn new(dag: &'a Dag) -> Sweep<'a> {
         Sweep {
             dag,
-            place: vec![AFTER; dag.len()],
+            place: vec![NONE; dag.len()],
             missing: parents_left(dag),
             needed: vec![(0, 0); dag.len()],
         }
@@ -164,7 +160,7 @@ impl<'a> Sweep<'a> {
 
     fn execute(&mut self, tasks: &[TaskId]) {
         for &task in tasks {
-            self.place[task.index()] = BEFORE;
+            self.place[task.index()] = NONE;
             for child in self.dag.children(task) {
                 self.missing[child.index()] -= 1;
             }
@@ -174,7 +170,7 @@ impl<'a> Sweep<'a> {
     /// Notes that `items` come one after the other from place `first` on.
     fn place(&mut self, items: &[Vec<TaskId>], first: usize) {
         for (i, item) in items.iter().enumerate() {
-            (item.iter()).for_each(|t| self.place[t.index()] = BEFORE + 1 + narrow(first + i));
+            (item.iter()).for_each(|t| self.place[t.index()] = narrow(first + i));
         }
     }
 
@@ -197,8 +193,8 @@ impl<'a> Sweep<'a> {
     fn needs(&self, window: &[Vec<TaskId>], begin: usize) -> Vec<usize> {
         let needs_of = |(i, item): (usize, &Vec<TaskId>)| {
             let parents = item.iter().flat_map(|&t| self.dag.parents(t));
-            // Before the window wraps to a huge number, after it is one too: both fail the test below.
-            let items = parents.map(|p| at(self.place[p.index()]).wrapping_sub(begin + 1));
+            // Before the window wraps to a huge number; after it is too large, and so is `NONE`: all fail the test below.
+            let items = parents.map(|p| at(self.place[p.index()]).wrapping_sub(begin));
             items
                 .filter(|&j| j < window.len() && j != i)
                 .fold(0, |set, j| set | 1 << j)
@@ -243,36 +239,46 @@ fn best_order(lengths: &[u64], needs: &[usize], gain: &[u32]) -> Option<Vec<usiz
     };
     let count = lengths.len();
     let full = (1usize << count) - 1;
-    // One more than the area, 0 where items would come too early; and the last item.
-    let mut best = vec![(0u64, 0u8); 1 << count];
-    best[0] = (1, 0);
+    // One more than the area, 0 where items would come too early; and in the lowest bits the last item, so that a set is one number
+    // to clear and to compare. A window has at most 13 items, and areas stay far below what is left.
+    const ITEM: u32 = 4;
+    let mut best = vec![0u64; 1 << count];
+    best[0] = 1 << ITEM;
+    // This loop is the hottest of a plan. Side by side, what it asks of an item is looked up once.
+    let items: Vec<(usize, u64)> = (needs.iter().copied())
+        .zip(lengths.iter().map(|length| length - 1))
+        .collect();
     for set in 0..full {
-        let (area, _) = best[set];
+        let area = best[set] >> ITEM;
         if area == 0 {
             continue;
         }
+        let before = u64::from(gain[set]);
         let mut left = full & !set;
         while left != 0 {
             let i = at(left.trailing_zeros());
             left &= left - 1;
-            if needs[i] & !set == 0 {
-                let reached = area + step(set, i);
-                let grown = &mut best[set | 1 << i];
-                if reached > grown.0 {
-                    *grown = (reached, i as u8);
+            let (needs, others) = items[i];
+            if needs & !set == 0 {
+                let both = set | 1 << i;
+                // As `step` has it, for this set.
+                let reached = area + before * others + u64::from(gain[both]);
+                let grown = &mut best[both];
+                if reached > *grown >> ITEM {
+                    *grown = reached << ITEM | wide(i);
                 }
             }
         }
     }
     let as_it_was: u64 = (0..count).map(|i| step((1 << i) - 1, i)).sum();
     // Only a larger area moves anything, so that sweeps come to an end.
-    if best[full].0 <= as_it_was + 1 {
+    if best[full] >> ITEM <= as_it_was + 1 {
         return None;
     }
     let mut order = Vec::with_capacity(count);
     let mut set = full;
     while set != 0 {
-        let last = usize::from(best[set].1);
+        let last = (best[set] & ((1 << ITEM) - 1)) as usize;
         order.push(last);
         set ^= 1 << last;
     }

@@ -7,15 +7,15 @@ use super::refusal::{Conflict, Corner, Crossing, Refusal};
 use super::solved::Solved;
 use super::witness::{self, Witnesses};
 use crate::budgets::decide::SUMS;
-use crate::counts::{at, gained, narrow, wide};
+use crate::counts::{at, gained, narrow};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{Work, convolve, signed};
+use cairn_kernel::{Price, Work, convolve_within, signed};
 use cairn_theory::merge::largest_merge;
 use hashbrown::HashMap;
 
 /// A chain of sets of nonsinks through which every IC-optimal order passes, and a bound on all gains.
 #[derive(Clone, Debug)]
-pub(crate) struct Chain {
+pub(crate) struct StrictChain {
     /// By task: the interval in which it is executed; none for sinks.
     pub(crate) interval: Vec<Option<IntervalId>>,
     /// By interval: whether it is an edge of the hull, so that its chord bounds what lies inside.
@@ -44,7 +44,7 @@ pub(super) struct Intervals {
 }
 
 impl Intervals {
-    pub(super) fn new(chain: &Chain, solved: &Solved, work: &Work<'_>) -> Intervals {
+    pub(super) fn new(chain: &StrictChain, solved: &Solved, work: &Work<'_>) -> Intervals {
         let count = chain.is_edge.len();
         let mut parts: Vec<Vec<ComponentId>> = vec![Vec::new(); count];
         let mut tasks: Vec<Vec<TaskId>> = vec![Vec::new(); count];
@@ -70,7 +70,7 @@ impl Intervals {
     }
 
     /// Merges the components of interval `j`, bounds their sum, and notes why it refuses, if that is the smallest reason.
-    fn append(&mut self, j: usize, solved: &Solved, chain: &Chain, work: &mut Work<'_>) {
+    fn append(&mut self, j: usize, solved: &Solved, chain: &StrictChain, work: &mut Work<'_>) {
         let (from, base) = (self.start[j], self.base[j]);
         let parts = &self.parts[j];
         let to = from + self.tasks[j].len();
@@ -190,14 +190,12 @@ fn sum_of(
         let mut power = signed(profile(solved.of_class(run[0])));
         let mut left = run.len();
         while left > 0 {
-            // Both convolutions of the turn, charged together.
-            work.take((wide(sum.len()) + wide(power.len())) * wide(power.len()) / 8)?;
             if left % 2 == 1 {
-                sum = convolve(&sum, &power);
+                sum = convolve_within(&sum, &power, usize::MAX, Price::Time, work)?;
             }
             left /= 2;
             if left > 0 {
-                power = convolve(&power, &power);
+                power = convolve_within(&power, &power, usize::MAX, Price::Time, work)?;
             }
         }
     }

@@ -39,7 +39,7 @@ pub(crate) use component::{Component, components};
 #[cfg(test)]
 pub(crate) use frontier::frontier_profile;
 pub use ids::{ComponentId, IntervalId};
-pub(crate) use intervals::Chain;
+pub(crate) use intervals::StrictChain;
 pub use refusal::{Conflict, Corner, Crossing, Pair, Refusal};
 #[cfg(test)]
 pub(crate) use rounds::Decision;

@@ -4,7 +4,7 @@ use super::ids::ComponentId;
 use super::pair;
 use super::refusal::{Conflict, Refusal};
 use super::solved::Solved;
-use super::split_pair::{self, Part};
+use super::split_pair::{self, Summand};
 use cairn_kernel::Work;
 
 impl Solved {
@@ -64,9 +64,9 @@ impl Solved {
                 conflict,
                 ..
             } => {
-                let parts: Vec<Part<'_>> = (self.components())
+                let parts: Vec<Summand<'_>> = (self.components())
                     .filter(|&c| self.placed(c).interval == *interval)
-                    .map(|c| Part {
+                    .map(|c| Summand {
                         profile: &self.known(c).profile,
                         order: self.order(c),
                     })

@@ -3,7 +3,7 @@
 
 use super::crossing::narrow;
 use super::improve::{gains, improve};
-use super::intervals::{Chain, Intervals};
+use super::intervals::{Intervals, StrictChain};
 use super::refusal::Refusal;
 use super::solve::ComponentSteps;
 use super::solved::Solved;
@@ -20,21 +20,22 @@ use std::ops::Range;
 pub struct DecideSteps {
     /// For each component; less when there are very many.
     pub component: ComponentSteps,
-    /// DecideSteps for all components together.
+    /// Steps for all components together.
     pub components: u64,
-    /// DecideSteps for the forest of all components: quadratic at the worst, and worth it in any round.
+    /// Steps for the forest of all components: quadratic at the worst, and worth it in any round.
     pub forest: u64,
-    /// DecideSteps for other bounds across intervals: witnesses and windows.
+    /// Steps for other bounds across intervals: witnesses and windows.
     pub across: u64,
-    /// DecideSteps for making an order better that is not proved optimal.
+    /// Steps for making an order better that is not proved optimal.
     pub improve: u64,
-    /// DecideSteps for finding two steps that show why no IC-optimal order exists.
+    /// Steps for finding two steps that show why no IC-optimal order exists.
     pub pair: u64,
-    /// With fewer nonsinks than this, bounds across intervals are tried: they take quadratic time and space.
+    /// With at most so many nonsinks, bounds across intervals are tried: they take quadratic time and space.
     pub most_for_across: usize,
-    /// How often to try, each time with eight times the steps of the time before, until the dag is decided.
+    /// How often to try until the dag is decided, each time with eight times the steps of the time before for components
+    /// and across intervals.
     pub rounds: u32,
-    /// With fewer nonsinks than this, a dag without an IC-optimal order is tried again as well, until its order
+    /// With at most so many nonsinks, a dag without an IC-optimal order is tried again as well, until its order
     /// comes near the bound.
     pub most_to_polish: usize,
 }
@@ -76,15 +77,36 @@ pub(crate) struct Decision {
 /// any so many gain? Finds one, or why there is none, or else a good order and a bound.
 ///
 /// Every such order passes through each strict vertex of the hull, as no other set of that size gains as much; so the
-/// question splits into intervals, and these into components. Round after round with eight times the steps, until the
-/// order meets the bound or some proof shows that no order can: most dags are decided in the first. What so many tasks
+/// question splits into intervals, and these into components. Round after round with eight times the steps for them, until
+/// the order meets the bound or some proof shows that no order can: most dags are decided in the first. What so many tasks
 /// gain at the most is NP-hard to find (\[MR05\], Theorem 3.1), so time is bounded by the steps in `limits`; space is
-/// quadratic below `limits.most_for_across` nonsinks, and linear above.
+/// quadratic up to `limits.most_for_across` nonsinks, and linear above.
 ///
 /// The answer is the same on every machine as long as nobody says stop; then what was found by that time is returned.
+///
+/// For example, a task that gains two alone, beside two that gain five together: the two are the only best set of two, so
+/// every IC-optimal order begins with them and has gained nothing after one step. The other one would have gained two.
+///
+/// ```
+/// use cairn_dag::{Dag, TaskId};
+/// use cairn_plan::{Evidence, PlanEffort, Refusal, plan};
+/// // Children 3 and 4 of task 0; 5 to 9 of both 1 and 2.
+/// let alone = [(0, 3), (0, 4)];
+/// let together = (5..10).flat_map(|child| [(1, child), (2, child)]);
+/// let dag = Dag::from_arcs(10, alone.into_iter().chain(together).collect())?;
+/// let plan = plan(&dag, &PlanEffort::default(), &|| false);
+/// // Three tasks are eligible at first; gains of 0, 0, 5, 7 are reached, 0, 2, 5, 7 is the bound.
+/// assert_eq!((&plan.profile[..4], &plan.bound[..4]), (&[3, 2, 6, 7][..], &[3, 4, 6, 7][..]));
+/// let Evidence::Refusal(Refusal::Crossing(crossing)) = plan.evidence else {
+///     panic!("a set beside the chain is a proof")
+/// };
+/// assert_eq!((crossing.step, crossing.set, crossing.inside), (1, Some(vec![TaskId(0)]), 0));
+/// assert_eq!(crossing.after.map(|vertex| vertex.step), Some(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub(crate) fn decide(
     dag: &Dag,
-    chain: &Chain,
+    chain: &StrictChain,
     limits: &DecideSteps,
     work: &mut Work<'_>,
 ) -> Decision {
@@ -140,7 +162,7 @@ pub(crate) fn decide(
 /// What all rounds share: each learns more of the components and lowers the bound.
 struct Decider<'a, 'w> {
     dag: &'a Dag,
-    chain: &'a Chain,
+    chain: &'a StrictChain,
     limits: &'a DecideSteps,
     work: &'a mut Work<'w>,
     solved: Solved,
@@ -237,7 +259,7 @@ fn falls_short_by(dag: &Dag, reached: &[u32], upper: &[u32]) -> f64 {
 
 impl Decision {
     /// What is known without a look at any component. Linear.
-    fn undecided(dag: &Dag, chain: &Chain) -> Decision {
+    fn undecided(dag: &Dag, chain: &StrictChain) -> Decision {
         let mut by_rank = vec![None; dag.len()];
         for task in dag.tasks().filter(|&t| !dag.is_sink(t)) {
             by_rank[at(chain.ranks[0][task.index()])] = Some(task);

@@ -7,7 +7,7 @@ use super::knowledge::{Finding, Knowledge, Method};
 use super::list_orders::ListOrders;
 use super::macro_states::{ChainSearch, MacroStates};
 use super::tree_program::TreeProgram;
-use crate::budgets::decide::{LARGE_COMPONENT, MOST_SET};
+use crate::budgets::decide::{LARGE_COMPONENT, MOST_SET, share};
 use cairn_kernel::Work;
 
 /// One node, or rewards that all need every node: nothing to decide.
@@ -58,8 +58,8 @@ pub struct ComponentSteps {
 /// conditioning) and components of small path width are solved exactly in polynomial time; where there are few unions of
 /// closures, they are enumerated. In general the profile alone is NP-hard (\[MR05\], Theorem 3.1).
 ///
-/// For example, a node that gains two alone, beside two nodes that gain five together: the most is 0, 2, 5, 7, and no
-/// order attains it, as the first node is in the best set of one and not in that of two.
+/// For example, a node that gains one alone, two that gain three together, and one more for all three: the most is 0, 1,
+/// 3, 5, and no order attains it, as the first node is in the best set of one and not in that of two.
 pub(super) fn solve(
     component: &Component,
     known: &mut Knowledge,
@@ -74,8 +74,7 @@ pub(super) fn solve(
         beam: Some(5 * effort.beam),
     };
     let all = MacroStates { beam: None };
-    // More than 100 in all: a method that is not reached, or needs less, leaves its share to nobody.
-    let share = |percent: u64| effort.steps / 100 * percent;
+    let of = |percent: u64| effort.steps / 100 * percent;
     if effort.steps == 0 {
         known.learn(&Trivial, component, work);
         return;
@@ -83,23 +82,24 @@ pub(super) fn solve(
     // The cheap methods first.
     let exact: [(&dyn Method, u64); 5] = [
         (&Trivial, u64::MAX),
-        (&ListOrders, share(20)),
-        (&first, share(12)),
-        (&TreeProgram { most: MOST_SET }, share(15)),
-        (&Frontier, share(46)),
+        (&ListOrders, of(share::LIST_ORDERS)),
+        (&first, of(share::FIRST_BEAM)),
+        (&TreeProgram { most: MOST_SET }, of(share::TREES)),
+        (&Frontier, of(share::FRONTIER)),
     ];
     for (method, steps) in exact {
         if !known.is_exact() && !work.is_stopped() {
             known.learn(method, component, &mut work.part(steps));
         }
     }
+    let wide_beam = of(share::WIDE_BEAM);
     // With the exact profile, a search for a chain through it answers; without, all states do.
     let answers: [(&dyn Method, u64, bool); 5] = [
-        (&ChainSearch, share(8), known.is_exact()),
-        (&all, share(15), effort.enumerate),
-        (&BlockBound, share(4), true),
-        (&wide, share(15), wide.fits(component, share(15))),
-        (&ChainSearch, share(23), true),
+        (&ChainSearch, of(share::CHAIN), known.is_exact()),
+        (&all, of(share::ALL_STATES), effort.enumerate),
+        (&BlockBound, of(share::BLOCKS), true),
+        (&wide, wide_beam, wide.fits(component, wide_beam)),
+        (&ChainSearch, of(share::LAST_CHAIN), true),
     ];
     for (method, steps, wanted) in answers {
         if wanted && !known.is_decided() && !work.is_stopped() {

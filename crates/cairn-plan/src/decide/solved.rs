@@ -2,7 +2,7 @@
 
 use super::component::{Component, Placed, components};
 use super::ids::{ClassId, ComponentId, IntervalId, NodeId};
-use super::intervals::Chain;
+use super::intervals::StrictChain;
 use super::knowledge::Knowledge;
 use super::rounds::DecideSteps;
 use super::solve::solve;
@@ -25,7 +25,7 @@ pub(super) struct Solved {
 
 impl Solved {
     /// Cuts the dag into components and groups equal ones; of each class only a first order and bound are known.
-    pub(super) fn new(dag: &Dag, chain: &Chain) -> Solved {
+    pub(super) fn new(dag: &Dag, chain: &StrictChain) -> Solved {
         let placed = components(dag, &chain.interval, None);
         let is_edge = |interval: IntervalId| chain.is_edge[interval.index()];
         let mut classes: HashMap<(&Component, bool), ClassId> = HashMap::new();

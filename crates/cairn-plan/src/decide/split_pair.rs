@@ -3,10 +3,10 @@
 use super::refusal::{Conflict, Pair};
 use crate::counts::wide;
 use cairn_dag::TaskId;
-use cairn_kernel::{Work, convolve_into};
+use cairn_kernel::{Price, Work, convolve_within};
 
 /// A part that admits an IC-optimal order.
-pub(super) struct Part<'a> {
+pub(super) struct Summand<'a> {
     /// The most that so many of its tasks gain.
     pub(super) profile: &'a [u32],
     /// Its tasks in an order that gains the most at every step.
@@ -20,7 +20,7 @@ pub(super) struct Part<'a> {
 ///
 /// Splits of prefixes and suffixes of the parts by convolution, O(parts·t·largest part); then for each pair a walk
 /// through the parts over the pairs of counts that can still become best at both.
-pub(super) fn look(parts: &[Part<'_>], first: usize, work: &mut Work<'_>) -> Conflict {
+pub(super) fn look(parts: &[Summand<'_>], first: usize, work: &mut Work<'_>) -> Conflict {
     if work.is_over() {
         return Conflict::Unknown;
     }
@@ -52,7 +52,7 @@ pub(super) fn look(parts: &[Part<'_>], first: usize, work: &mut Work<'_>) -> Con
 
 /// The best sums of prefixes and suffixes of the parts, up to some number of tasks.
 struct Splits<'a> {
-    parts: &'a [Part<'a>],
+    parts: &'a [Summand<'a>],
     /// By number of parts: the most that so many tasks of the first of them gain.
     before: Vec<Vec<u32>>,
     /// By number of parts: the most that so many tasks of those after them gain.
@@ -60,7 +60,7 @@ struct Splits<'a> {
 }
 
 impl<'a> Splits<'a> {
-    fn new(parts: &'a [Part<'a>], end: usize, work: &mut Work<'_>) -> Option<Splits<'a>> {
+    fn new(parts: &'a [Summand<'a>], end: usize, work: &mut Work<'_>) -> Option<Splits<'a>> {
         let mut before = vec![vec![0]];
         for part in parts {
             before.push(joined(&before[before.len() - 1], part.profile, end, work)?);
@@ -154,11 +154,10 @@ impl<'a> Splits<'a> {
 
 /// (max,+) convolution up to `end`.
 fn joined(a: &[u32], b: &[u32], end: usize, work: &mut Work<'_>) -> Option<Vec<u32>> {
-    // Eight times what `convolve_within` asks for: the sums of all prefixes and suffixes are kept, so that steps bound the room, too.
-    work.take(wide(1 + a.len() * b.len().min(end + 1)))?;
-    let mut sum = Vec::new();
-    convolve_into(a, b, end, &mut sum);
-    Some(sum)
+    // For the list itself, however short.
+    work.take(1)?;
+    // The sums of all prefixes and suffixes are kept: steps must bound the room, too.
+    convolve_within(a, b, end, Price::Entries, work)
 }
 
 #[cfg(test)]
@@ -218,11 +217,11 @@ mod tests {
             });
             let truth = pairs.next();
             let mut next = 0;
-            let parts: Vec<Part<'_>> = (profiles.iter())
+            let parts: Vec<Summand<'_>> = (profiles.iter())
                 .map(|profile| {
                     let from = next;
                     next += profile.len() - 1;
-                    Part { profile, order: (from..next).map(TaskId::new).collect() }
+                    Summand { profile, order: (from..next).map(TaskId::new).collect() }
                 })
                 .collect();
             let never = || false;

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The strict vertices of the hull by looking at every set of nonsinks that can have been executed.
-fn obvious_chain(dag: &Dag) -> Chain {
+fn obvious_chain(dag: &Dag) -> StrictChain {
     let nonsinks: u32 = (dag.tasks())
         .filter(|&t| !dag.is_sink(t))
         .map(|t| 1u32 << t.0)
@@ -58,7 +58,7 @@ fn obvious_chain(dag: &Dag) -> Chain {
             upper.push((best[a].0 + rise) as u32);
         }
     }
-    Chain {
+    StrictChain {
         interval,
         is_edge: vec![true; vertices.len() - 1],
         upper,

@@ -28,7 +28,7 @@ pub(super) struct Space<'a> {
 }
 
 /// What a walk through the states found.
-pub(super) struct Walk {
+pub(super) struct Walked {
     /// Largest gain with at most `t` nodes over the states kept.
     pub(super) best: Vec<u32>,
     /// The order of largest area; `None` when the threshold lets none pass.
@@ -190,7 +190,7 @@ impl<'a> Space<'a> {
         threshold: Option<&[u32]>,
         beam: Option<usize>,
         work: &mut Work<'_>,
-    ) -> Option<Walk> {
+    ) -> Option<Walked> {
         if !work.can_afford(self.least(beam)) {
             return None;
         }
@@ -208,7 +208,7 @@ impl<'a> Space<'a> {
         let order = self
             .full_state(&met.states)
             .map(|full| self.order_to(&met.states, full));
-        Some(Walk {
+        Some(Walked {
             best: met.best,
             order,
             complete: met.complete,

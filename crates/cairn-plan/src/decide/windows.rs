@@ -5,7 +5,7 @@ use super::component::{Component, components, gate_order};
 use super::forest::{Forest, Part};
 use super::frontier::Frontier;
 use super::ids::{ComponentId, IntervalId};
-use super::intervals::Chain;
+use super::intervals::StrictChain;
 use super::knowledge::{Knowledge, Method};
 use super::macro_states::MacroStates;
 use super::solved::Solved;
@@ -14,13 +14,13 @@ use super::witness::{Witnesses, note_prefixes};
 use crate::budgets::decide::{ALLOCATIONS, window};
 use crate::counts::{gained, wide};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{Work, convolve_within, signed};
+use cairn_kernel::{Price, Work, convolve_within, signed};
 use hashbrown::{HashMap, HashSet};
 
 /// Everything a window needs to know of the chain.
 pub(super) struct Windows<'a> {
     dag: &'a Dag,
-    chain: &'a Chain,
+    chain: &'a StrictChain,
     solved: &'a Solved,
     /// By interval: nonsinks executed before it; one more at the end.
     start: &'a [usize],
@@ -38,7 +38,7 @@ struct WindowPart {
 impl<'a> Windows<'a> {
     pub(super) fn new(
         dag: &'a Dag,
-        chain: &'a Chain,
+        chain: &'a StrictChain,
         solved: &'a Solved,
         start: &'a [usize],
     ) -> Windows<'a> {
@@ -177,7 +177,7 @@ impl<'a> Windows<'a> {
         let inside = self.window_parts(window, memo, work)?;
         let mut sum = vec![0];
         for part in &inside {
-            sum = convolve_within(&sum, &part.profile, usize::MAX, work)?;
+            sum = convolve_within(&sum, &part.profile, usize::MAX, Price::Time, work)?;
         }
         let [first, _] = window;
         let base = self.gained_before(first);
@@ -281,7 +281,7 @@ fn sum_at<'p>(
     let mut sum = vec![0];
     for profile in profiles {
         work.take(1)?;
-        sum = convolve_within(&sum, profile, t, work)?;
+        sum = convolve_within(&sum, profile, t, Price::Time, work)?;
     }
     sum.get(t).map(|&gain| gained(gain))
 }

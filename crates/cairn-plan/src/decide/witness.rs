@@ -89,6 +89,8 @@ pub(super) fn greedy(dag: &Dag, chain: &[Vec<TaskId>], found: &mut Witnesses, wo
 }
 
 /// A set of executed nonsinks, and what it gains.
+// Not a `Game`: it begins with any vertex of the chain at once, grows or shrinks from there, and is asked how many parents a
+// child lacks, which no rule of the game depends on.
 struct Executed<'a> {
     dag: &'a Dag,
     is: Vec<bool>,

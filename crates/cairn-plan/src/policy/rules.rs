@@ -69,9 +69,9 @@ impl Rule {
 /// ```
 /// use cairn_dag::Dag;
 /// use cairn_plan::policy::{Rule, Rules};
-/// use cairn_plan::{Limits, Work, plan};
+/// use cairn_plan::{PlanEffort, Work, plan};
 /// let dag = Dag::from_arcs(4, vec![(0, 2), (1, 3)])?;
-/// let plan = plan(&dag, &Limits::default(), &|| false);
+/// let plan = plan(&dag, &PlanEffort::default(), &|| false);
 /// let rules = Rules::new(&dag, plan.survey().blocks(), &plan.order, None);
 /// assert_eq!(rules.order(Rule::Ic, &mut Work::unlimited()), plan.order);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -181,7 +181,7 @@ mod tests {
         fn each_rule_gives_its_topological_order(dag in any_dag(14), salt in 0u32..9, known in any::<bool>(), most in 1usize..10) {
             let seconds = known.then(|| rough_seconds(&dag, salt));
             let seconds = seconds.as_deref();
-            let plan = crate::plan(&dag, &crate::Limits::default(), &|| false);
+            let plan = crate::plan(&dag, &crate::PlanEffort::default(), &|| false);
             let ic = &plan.order;
             let rules = Rules::new(&dag, plan.survey().blocks(), ic, seconds);
             for rule in Rule::ALL {

@@ -6,7 +6,7 @@
 //!   needed by every order.
 
 use super::cut::{Cut, Cuts};
-use super::piece::Piece;
+use super::section::Section;
 use crate::budgets::storage as budget;
 use cairn_dag::TaskId;
 use cairn_kernel::{Stopped, Work};
@@ -56,9 +56,9 @@ pub struct LowerBound {
     pub reason: Reason,
 }
 
-/// The lower bounds of a piece, as far as they are known.
+/// The lower bounds of a section, as far as they are known.
 pub(crate) struct Bounds<'p> {
-    piece: &'p Piece,
+    section: &'p Section,
     cuts: Cuts<'p>,
     pub(crate) best: i64,
     pub(crate) reason: Reason,
@@ -66,12 +66,15 @@ pub(crate) struct Bounds<'p> {
 
 impl<'p> Bounds<'p> {
     /// What is seen without a cut: what is kept, and what a task reads and writes.
-    pub(crate) fn new(piece: &'p Piece) -> Bounds<'p> {
-        let kept = piece.storage.files().filter(|&f| piece.storage.is_kept(f));
-        let kept: i64 = kept.map(|f| piece.bytes(f)).sum();
+    pub(crate) fn new(section: &'p Section) -> Bounds<'p> {
+        let kept = section
+            .storage
+            .files()
+            .filter(|&f| section.storage.is_kept(f));
+        let kept: i64 = kept.map(|f| section.bytes(f)).sum();
         Bounds {
-            piece,
-            cuts: Cuts::new(piece),
+            section,
+            cuts: Cuts::new(section),
             best: kept,
             reason: if kept > 0 {
                 Reason::Kept
@@ -91,10 +94,10 @@ impl<'p> Bounds<'p> {
     /// The least need of a task over all orders, with its cut; noted if it is a better bound.
     pub(crate) fn ask(&mut self, task: TaskId, work: &mut Work<'_>) -> Result<Cut, Stopped> {
         let cut = self.cuts.before(task, &[], &[], work)?;
-        let need = cut.live + self.piece.reserved(task);
+        let need = cut.live + self.section.reserved(task);
         if need > self.best {
             self.best = need;
-            let cut = live_files(self.piece, &cut.smallest);
+            let cut = live_files(self.section, &cut.smallest);
             self.reason = Reason::Task { task, cut };
         }
         Ok(cut)
@@ -105,13 +108,13 @@ impl<'p> Bounds<'p> {
     /// # Errors
     /// If the work is over; what is known by then holds.
     pub(crate) fn single(&mut self, order: &[TaskId], work: &mut Work<'_>) -> Result<(), Stopped> {
-        let piece = self.piece;
+        let section = self.section;
         // One that needs much by itself first: often no other needs more.
-        let alone = |t: TaskId| piece.read(t) + piece.reserved(t);
-        if let Some(task) = piece.tasks().max_by_key(|&t| (alone(t), Reverse(t))) {
+        let alone = |t: TaskId| section.read(t) + section.reserved(t);
+        if let Some(task) = section.tasks().max_by_key(|&t| (alone(t), Reverse(t))) {
             self.ask(task, work)?;
         }
-        let needs = piece.needs(order);
+        let needs = section.needs(order);
         let mut places: Vec<usize> = (0..order.len()).collect();
         places.sort_by_key(|&i| Reverse(needs[i]));
         for place in places {
@@ -136,9 +139,9 @@ impl<'p> Bounds<'p> {
         enough: i64,
         work: &mut Work<'_>,
     ) -> Result<(), Stopped> {
-        let along = Along::new(self.piece, order);
-        let joins = joins(self.piece, work)?;
-        for tasks in joins.into_iter().chain(antichains(self.piece, work)?) {
+        let along = Along::new(self.section, order);
+        let joins = joins(self.section, work)?;
+        for tasks in joins.into_iter().chain(antichains(self.section, work)?) {
             if self.best >= enough {
                 break;
             }
@@ -180,7 +183,7 @@ impl<'p> Bounds<'p> {
                 false => (&[][..], &others[..]),
             };
             let cut = self.cuts.before(task, within, out, work)?;
-            let need = cut.live + self.piece.reserved(task);
+            let need = cut.live + self.section.reserved(task);
             // The least over the antichain is no more than this one's: it cannot raise the bound.
             if need <= self.best {
                 return Ok(None);
@@ -190,7 +193,7 @@ impl<'p> Bounds<'p> {
                 .as_ref()
                 .is_none_or(|(n, t, _)| (need, task) < (*n, *t))
             {
-                least = Some((need, task, live_files(self.piece, &cut.smallest)));
+                least = Some((need, task, live_files(self.section, &cut.smallest)));
             }
         }
         Ok(least)
@@ -204,9 +207,9 @@ struct Along {
 }
 
 impl Along {
-    fn new(piece: &Piece, order: &[TaskId]) -> Along {
-        let mut tasks = vec![(0, 0); piece.len()];
-        let needs = piece.needs(order).into_iter().enumerate();
+    fn new(section: &Section, order: &[TaskId]) -> Along {
+        let mut tasks = vec![(0, 0); section.len()];
+        let needs = section.needs(order).into_iter().enumerate();
         for (task, (place, need)) in order.iter().zip(needs) {
             tasks[task.index()] = (place, need);
         }
@@ -222,12 +225,12 @@ impl Along {
 }
 
 /// The files that are live when a set of tasks is executed.
-fn live_files(piece: &Piece, executed: &[bool]) -> Vec<FileId> {
-    let storage = &piece.storage;
+fn live_files(section: &Section, executed: &[bool]) -> Vec<FileId> {
+    let storage = &section.storage;
     let mut live = Vec::new();
     let is_wanted =
         |f: FileId| storage.is_kept(f) || storage.consumers(f).any(|c| !executed[c.index()]);
-    for task in piece.tasks().filter(|t| executed[t.index()]) {
+    for task in section.tasks().filter(|t| executed[t.index()]) {
         live.extend(storage.outputs(task).filter(|&f| is_wanted(f)));
     }
     live.extend(storage.initial().filter(|&f| is_wanted(f)));
@@ -236,23 +239,23 @@ fn live_files(piece: &Piece, executed: &[bool]) -> Vec<FileId> {
 
 /// Pairs of independent tasks in which most bytes meet that nobody else reads, those with most first: before one of two
 /// such joins is done, what is made for both lies there.
-fn joins(piece: &Piece, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, Stopped> {
-    let storage = &piece.storage;
+fn joins(section: &Section, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, Stopped> {
+    let storage = &section.storage;
     let meets = |t: TaskId| -> u64 {
         // A file that many read is shared out: it would lie there for other reasons, too.
         let share = |f: FileId| storage.bytes(f) / storage.consumer_slots(f).len().max(1) as u64;
         storage.inputs(t).map(share).sum()
     };
-    let mut tasks: Vec<(u64, TaskId)> = (piece.tasks())
-        .filter(|&t| piece.parents(t).len() > 1)
+    let mut tasks: Vec<(u64, TaskId)> = (section.tasks())
+        .filter(|&t| section.parents(t).len() > 1)
         .map(|t| (meets(t), t))
         .collect();
     tasks.sort_unstable_by_key(|&(bytes, t)| (Reverse(bytes), t));
     tasks.truncate(budget::JOINS);
     let mut before: Vec<Vec<bool>> = Vec::new();
     for &(_, task) in &tasks {
-        work.pay(piece.steps())?;
-        before.push(reached(piece, task, true).0);
+        work.pay(section.steps())?;
+        before.push(reached(section, task, true).0);
     }
     let mut pairs = Vec::new();
     for (j, &(second, b)) in tasks.iter().enumerate() {
@@ -267,8 +270,8 @@ fn joins(piece: &Piece, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, Stopped
 }
 
 /// By task whether it comes before this one, or with `up` false after it; and a list of those, this one first.
-fn reached(piece: &Piece, task: TaskId, up: bool) -> (Vec<bool>, Vec<TaskId>) {
-    let mut seen = vec![false; piece.len()];
+fn reached(section: &Section, task: TaskId, up: bool) -> (Vec<bool>, Vec<TaskId>) {
+    let mut seen = vec![false; section.len()];
     let mut all = vec![task];
     let mut next = 0;
     while let Some(&task) = all.get(next) {
@@ -279,22 +282,25 @@ fn reached(piece: &Piece, task: TaskId, up: bool) -> (Vec<bool>, Vec<TaskId>) {
             }
         };
         match up {
-            true => piece.parents(task).for_each(visit),
-            false => piece.children(task).for_each(visit),
+            true => section.parents(task).for_each(visit),
+            false => section.children(task).for_each(visit),
         }
     }
     (seen, all)
 }
 
 /// Tasks of one depth never come before each other. Small antichains first.
-fn antichains(piece: &Piece, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, Stopped> {
+fn antichains(section: &Section, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, Stopped> {
     // Chosen by eye: with fewer neighbours on either side there is little to choose between.
     const LARGE: usize = 4;
-    let mut depth = vec![0u32; piece.len()];
-    let mut waiting = piece.parents_left();
-    let mut ready: Vec<TaskId> = piece.tasks().filter(|t| waiting[t.index()] == 0).collect();
+    let mut depth = vec![0u32; section.len()];
+    let mut waiting = section.parents_left();
+    let mut ready: Vec<TaskId> = section
+        .tasks()
+        .filter(|t| waiting[t.index()] == 0)
+        .collect();
     while let Some(task) = ready.pop() {
-        for child in piece.children(task) {
+        for child in section.children(task) {
             depth[child.index()] = depth[child.index()].max(depth[task.index()] + 1);
             waiting[child.index()] -= 1;
             ready.extend(Some(child).filter(|c| waiting[c.index()] == 0));
@@ -307,20 +313,20 @@ fn antichains(piece: &Piece, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, St
         found.extend(same.filter(|c| c.len() > 1).map(<[TaskId]>::to_vec));
     };
     // Whole levels: the longest antichains, and so the dearest; they are sorted behind the small ones.
-    split(piece.tasks().collect());
-    let degree = |t: TaskId| (piece.parents(t).len(), piece.children(t).len());
-    for task in piece.tasks() {
-        split(piece.children(task).collect());
-        split(piece.parents(task).collect());
+    split(section.tasks().collect());
+    let degree = |t: TaskId| (section.parents(t).len(), section.children(t).len());
+    for task in section.tasks() {
+        split(section.children(task).collect());
+        split(section.parents(task).collect());
     }
     let is_large = |t: &TaskId| degree(*t).0 >= LARGE || degree(*t).1 >= LARGE;
-    let mut large: Vec<TaskId> = piece.tasks().filter(is_large).collect();
+    let mut large: Vec<TaskId> = section.tasks().filter(is_large).collect();
     large.sort_by_key(|&t| Reverse(degree(t).0 + degree(t).1));
     large.truncate(budget::NEIGHBOURS);
     for task in large {
         for up in [false, true] {
-            work.pay(piece.steps())?;
-            split(reached(piece, task, up).1);
+            work.pay(section.steps())?;
+            split(reached(section, task, up).1);
         }
     }
     found.sort_unstable_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));

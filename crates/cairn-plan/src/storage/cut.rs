@@ -4,7 +4,7 @@
 //! X on the side of the source. An arc from a task to its parent that no cut can pass keeps X closed; an arc from a
 //! task to its file, as wide as the file, and on to its consumers, costs the file where it is made and still wanted.
 
-use super::piece::Piece;
+use super::section::Section;
 use cairn_dag::{TaskId, narrow, wide};
 use cairn_kernel::{NONE, Rows, Stopped, Work};
 
@@ -31,10 +31,10 @@ pub(crate) struct Cut {
     pub(crate) largest: Vec<bool>,
 }
 
-/// The network of a piece, to be asked about many tasks.
+/// The network of a section, to be asked about many tasks.
 #[derive(Clone, Debug)]
 pub(crate) struct Cuts<'p> {
-    piece: &'p Piece,
+    section: &'p Section,
     /// By node, the arcs that leave it. Arcs come in pairs: the one back has the number of the other with its last bit
     /// turned.
     leaving: Rows,
@@ -54,16 +54,16 @@ pub(crate) struct Cuts<'p> {
 }
 
 impl<'p> Cuts<'p> {
-    pub(crate) fn new(piece: &'p Piece) -> Cuts<'p> {
-        let storage = &piece.storage;
+    pub(crate) fn new(section: &'p Section) -> Cuts<'p> {
+        let storage = &section.storage;
         // Tasks first, then what is always in, what is always out, and files with several consumers.
-        let source = narrow(piece.len());
+        let source = narrow(section.len());
         let target = source + 1;
         let mut nodes = target + 1;
         // (from, to, width, width back)
         let mut arcs: Vec<(u32, u32, i64, i64)> = Vec::new();
         let mut direct: Vec<(u32, i64)> = Vec::new();
-        for maker in piece.tasks().map(Some).chain([None]) {
+        for maker in section.tasks().map(Some).chain([None]) {
             let files: Vec<_> = match maker {
                 Some(task) => storage.outputs(task).collect(),
                 None => storage.initial().collect(),
@@ -71,11 +71,11 @@ impl<'p> Cuts<'p> {
             let from = maker.map_or(source, |task| task.0);
             direct.clear();
             if let Some(task) = maker {
-                direct.extend(piece.children(task).map(|c| (c.0, 0)));
+                direct.extend(section.children(task).map(|c| (c.0, 0)));
             }
             let children = direct.len();
             for file in files {
-                let bytes = piece.bytes(file);
+                let bytes = section.bytes(file);
                 if bytes == 0 || !storage.outlives(file) {
                     continue;
                 }
@@ -111,7 +111,7 @@ impl<'p> Cuts<'p> {
         }
         let ends = arcs.iter().flat_map(|&(from, end, ..)| [from, end]);
         Cuts {
-            piece,
+            section,
             leaving: Rows::by_row(wide(nodes), ends.zip(0u32..)),
             room: Vec::new(),
             side: Vec::new(),
@@ -138,7 +138,7 @@ impl<'p> Cuts<'p> {
         out: &[TaskId],
         work: &mut Work<'_>,
     ) -> Result<Cut, Stopped> {
-        work.pay(self.piece.steps())?;
+        work.pay(self.section.steps())?;
         self.side.clear();
         self.side.resize(self.distance.len(), Side::Free);
         self.side[wide(self.source)] = Side::In;
@@ -146,14 +146,14 @@ impl<'p> Cuts<'p> {
         self.force(&[task], Side::Out);
         self.force(out, Side::Out);
         self.force(within, Side::In);
-        let parents: Vec<TaskId> = self.piece.parents(task).collect();
+        let parents: Vec<TaskId> = self.section.parents(task).collect();
         self.force(&parents, Side::In);
         self.room.clone_from(&self.width);
         let mut live = 0;
         while self.measure(work)? {
             live += self.augment(work)?;
         }
-        let largest = (self.piece.tasks())
+        let largest = (self.section.tasks())
             .map(|t| self.distance[t.index()] == NONE)
             .collect();
         Ok(Cut {
@@ -173,8 +173,8 @@ impl<'p> Cuts<'p> {
             debug_assert_eq!(self.side[task.index()], Side::Free, "on one side alone");
             self.side[task.index()] = side;
             match side {
-                Side::In => todo.extend(self.piece.parents(task)),
-                _ => todo.extend(self.piece.children(task)),
+                Side::In => todo.extend(self.section.parents(task)),
+                _ => todo.extend(self.section.children(task)),
             }
         }
     }
@@ -305,7 +305,7 @@ impl<'p> Cuts<'p> {
         }
         work.pay(self.leaving.items().len() as u64)?;
         // Tasks come first among the nodes; files and the two ends are cut off.
-        is_reached.truncate(self.piece.len());
+        is_reached.truncate(self.section.len());
         Ok(is_reached)
     }
 }

@@ -6,13 +6,13 @@
 mod bounds;
 mod cut;
 mod of_flow;
-mod piece;
 mod planner;
+mod play;
 mod priority;
+mod section;
 mod starts;
 #[cfg(test)]
 mod tests;
-mod walk;
 
 pub use bounds::{LowerBound, Reason};
 pub use cairn_theory::storage::{FileId, MOST_BYTES, Storage, StorageError, Stored};

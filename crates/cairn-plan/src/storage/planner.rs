@@ -6,7 +6,7 @@
 
 use super::bounds::{Bounds, LowerBound};
 use super::cut::{Cut, Cuts};
-use super::piece::{Piece, signed};
+use super::section::{Section, signed};
 use super::starts::{self, Goals, Uphill};
 use crate::budgets::storage as budget;
 use crate::counts::wide;
@@ -40,8 +40,8 @@ impl Lean {
 /// If `order` is no schedule of the dag, or `storage` is of another.
 pub fn lean_order(dag: &Dag, storage: &Storage, order: &[TaskId], work: &mut Work<'_>) -> Lean {
     assert_eq!(order.len(), dag.len(), "an order names every task once");
-    let piece = Piece::whole(dag, storage);
-    let mut search = PeakSearch::new(&piece, order.to_vec());
+    let section = Section::whole(dag, storage);
+    let mut search = PeakSearch::new(&section, order.to_vec());
     // Whoever runs out of work keeps what is known by then.
     let _ = search.run(work);
     let PeakSearch { best, bounds, .. } = search;
@@ -62,8 +62,8 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn new(piece: &Piece, order: Vec<TaskId>) -> Candidate {
-        let needs = piece.needs(&order);
+    fn new(section: &Section, order: Vec<TaskId>) -> Candidate {
+        let needs = section.needs(&order);
         let peak = needs.iter().copied().max().unwrap_or(0);
         Candidate {
             peak,
@@ -74,8 +74,8 @@ impl Candidate {
     }
 
     /// Takes the better of two.
-    fn offer(&mut self, piece: &Piece, order: Vec<TaskId>) -> bool {
-        let other = Candidate::new(piece, order);
+    fn offer(&mut self, section: &Section, order: Vec<TaskId>) -> bool {
+        let other = Candidate::new(section, order);
         // Fewer moments at the peak is progress, too: once the last is gone the peak falls.
         let is_better = (other.peak, other.times) < (self.peak, self.times);
         if is_better {
@@ -86,27 +86,27 @@ impl Candidate {
 }
 
 struct PeakSearch<'p> {
-    piece: &'p Piece,
+    section: &'p Section,
     given: Vec<TaskId>,
     best: Candidate,
     bounds: Bounds<'p>,
 }
 
 impl<'p> PeakSearch<'p> {
-    fn new(piece: &'p Piece, given: Vec<TaskId>) -> PeakSearch<'p> {
+    fn new(section: &'p Section, given: Vec<TaskId>) -> PeakSearch<'p> {
         PeakSearch {
-            best: Candidate::new(piece, given.clone()),
-            bounds: Bounds::new(piece),
-            piece,
+            best: Candidate::new(section, given.clone()),
+            bounds: Bounds::new(section),
+            section,
             given,
         }
     }
 
     fn run(&mut self, work: &mut Work<'_>) -> Result<(), Stopped> {
-        let is_large = self.piece.len() > budget::LARGE;
-        let share = budget::share(wide(self.piece.len()), self.piece.steps());
+        let is_large = self.section.len() > budget::LARGE;
+        let share = budget::share(wide(self.section.len()), self.section.steps());
         let first = work.lend(share, |work| {
-            improve(self.piece, &mut self.best, budget::DEPTH, 0, true, work)
+            improve(self.section, &mut self.best, budget::DEPTH, 0, true, work)
         });
         ended(first, work)?;
         let bound = work.lend(share, |work| self.bounds.single(&self.best.order, work));
@@ -136,12 +136,12 @@ impl<'p> PeakSearch<'p> {
 
     /// Polishes one start after the other, until one is least.
     fn other_starts(&mut self, work: &mut Work<'_>) -> Result<(), Stopped> {
-        let piece = self.piece;
+        let section = self.section;
         for round in 0..budget::STARTS {
-            let order = start(piece, &self.given, round, work)?;
-            let mut other = Candidate::new(piece, order);
+            let order = start(section, &self.given, round, work)?;
+            let mut other = Candidate::new(section, order);
             let enough = self.bounds.best;
-            let done = improve(piece, &mut other, budget::DEPTH, enough, false, work);
+            let done = improve(section, &mut other, budget::DEPTH, enough, false, work);
             if (other.peak, other.times) < (self.best.peak, self.best.times) {
                 self.best = other;
             }
@@ -164,7 +164,7 @@ fn ended(done: Result<(), Stopped>, work: &mut Work<'_>) -> Result<(), Stopped> 
 
 /// One start of many, by number.
 fn start(
-    piece: &Piece,
+    section: &Section,
     given: &[TaskId],
     round: u64,
     work: &mut Work<'_>,
@@ -179,19 +179,19 @@ fn start(
             0..10 => (budget::VALLEY, None),
             _ => (budget::VALLEY / 2, Some(seed)),
         };
-        starts::valley(piece, given, goals, width, uphill, seed, work)
+        starts::valley(section, given, goals, width, uphill, seed, work)
     };
     match round {
-        0 => starts::depth_first(piece, work),
-        1 => starts::lean(piece, &places(given), work),
+        0 => starts::depth_first(section, work),
+        1 => starts::lean(section, &places(given), work),
         2..=4 => valley(Goals::Begun, round - 2, work),
-        5 => starts::liu(piece, given, 0.0, 1, work),
+        5 => starts::liu(section, given, 0.0, 1, work),
         6 => Ok(given.to_vec()),
         7..=9 => valley(Goals::Sinks, round - 7, work),
         _ if round.is_multiple_of(3) => {
-            starts::lean(piece, &starts::shuffled(piece.len(), seed), work)
+            starts::lean(section, &starts::shuffled(section.len(), seed), work)
         }
-        _ if round % 3 == 1 => starts::liu(piece, given, 0.5, seed, work),
+        _ if round % 3 == 1 => starts::liu(section, given, 0.5, seed, work),
         _ if (round / 9).is_multiple_of(2) => valley(Goals::Begun, round / 3, work),
         _ => valley(Goals::Sinks, round / 3, work),
     }
@@ -199,33 +199,33 @@ fn start(
 
 /// Makes an order better by cuts at its peak, down to `enough`; with all starts beside it if asked for.
 fn improve(
-    piece: &Piece,
+    section: &Section,
     best: &mut Candidate,
     depth: u32,
     enough: i64,
     with_starts: bool,
     work: &mut Work<'_>,
 ) -> Result<(), Stopped> {
-    if best.peak <= enough || piece.len() < 2 {
+    if best.peak <= enough || section.len() < 2 {
         return Ok(());
     }
     if with_starts {
-        try_starts(piece, best, enough, work)?;
+        try_starts(section, best, enough, work)?;
     }
     // With two tasks the starts have seen every order.
-    if best.peak <= enough || piece.len() < 3 {
+    if best.peak <= enough || section.len() < 3 {
         return Ok(());
     }
-    let mut cuts = Cuts::new(piece);
-    let initial = signed(piece.storage.live_at_first());
+    let mut cuts = Cuts::new(section);
+    let initial = signed(section.storage.live_at_first());
     for _ in 0..budget::ROUNDS {
         let task = best.order[best.place];
         let cut = cuts.before(task, &[], &[], work)?;
-        if cut.live + piece.reserved(task) >= best.peak || best.peak <= enough {
+        if cut.live + section.reserved(task) >= best.peak || best.peak <= enough {
             return Ok(());
         }
         let mut divided = Vec::new();
-        if rearrange(piece, best, task, &cut, &mut divided, work)? {
+        if rearrange(section, best, task, &cut, &mut divided, work)? {
             continue;
         }
         if depth == 0 {
@@ -234,20 +234,20 @@ fn improve(
         let mut is_better = false;
         for (order, middle) in divided {
             // No order of the whole is below the task's least need, so that neither side need be.
-            let enough = enough.max(cut.live + piece.reserved(task));
-            let parts = [(0, middle), (middle, piece.len())];
-            let mut joined = Vec::with_capacity(piece.len());
+            let enough = enough.max(cut.live + section.reserved(task));
+            let parts = [(0, middle), (middle, section.len())];
+            let mut joined = Vec::with_capacity(section.len());
             let mut done = Ok(());
             for (from, to) in parts {
-                work.pay(2 * piece.steps())?;
+                work.pay(2 * section.steps())?;
                 let live = if from == 0 { initial } else { cut.live };
-                let part = piece.part(&order, from, to, live);
+                let part = section.part(&order, from, to, live);
                 let mut inner = Candidate::new(&part, part.tasks().collect());
                 done = done.and(improve(&part, &mut inner, depth - 1, enough, true, work));
                 joined.extend(inner.order.iter().map(|t| order[from + t.index()]));
             }
             // Before `done` is asked: what was found when the work ran out may be better all the same.
-            is_better = best.offer(piece, joined);
+            is_better = best.offer(section, joined);
             done?;
             if is_better {
                 break;
@@ -260,26 +260,26 @@ fn improve(
     Ok(())
 }
 
-/// Offers simple orders of the piece, until one is good enough.
+/// Offers simple orders of the section, until one is good enough.
 fn try_starts(
-    piece: &Piece,
+    section: &Section,
     best: &mut Candidate,
     enough: i64,
     work: &mut Work<'_>,
 ) -> Result<(), Stopped> {
     let given = best.order.clone();
-    let is_large = piece.len() > budget::LARGE;
+    let is_large = section.len() > budget::LARGE;
     let rounds = if is_large { 2 } else { budget::RESTARTS };
     // By the numbers of `start`; 6 is the order at hand itself.
     let simple = [0, 1, 5].into_iter();
     let valleys = (2..5).chain(7..10);
-    let valleys = valleys.filter(|_| piece.len() <= budget::LARGE_VALLEY);
-    // Of every three numbers the third is a valley, which costs most: not for each piece.
+    let valleys = valleys.filter(|_| section.len() <= budget::LARGE_VALLEY);
+    // Of every three numbers the third is a valley, which costs most: not for each section.
     let noisy = (10..10 + 3 * rounds).filter(|round| round % 3 < 2);
     for round in simple.chain(valleys).chain(noisy) {
         // From the order that was given, not from the best so far: starts should differ.
-        let order = start(piece, &given, round, work)?;
-        best.offer(piece, order);
+        let order = start(section, &given, round, work)?;
+        best.offer(section, order);
         if best.peak <= enough {
             break;
         }
@@ -290,7 +290,7 @@ fn try_starts(
 /// Offers orders that do first what lies before a cut, and says whether one is better; `divided` gets those that it made, each
 /// with the length of its first side.
 fn rearrange(
-    piece: &Piece,
+    section: &Section,
     best: &mut Candidate,
     task: TaskId,
     cut: &Cut,
@@ -314,8 +314,8 @@ fn rearrange(
         at_once.push(task);
         at_once.extend(after.iter().filter(|&&t| t != task));
         divided.push((plain.clone(), before.len()));
-        work.pay(2 * piece.steps())?;
-        if best.offer(piece, plain) || best.offer(piece, at_once) {
+        work.pay(2 * section.steps())?;
+        if best.offer(section, plain) || best.offer(section, at_once) {
             return Ok(true);
         }
     }

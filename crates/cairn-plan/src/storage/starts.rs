@@ -1,7 +1,7 @@
 //! Orders of small peak to start from: shrink first, depth first, Liu's keys, valley seeking. Knows no cuts and no bounds.
 
-use super::piece::Piece;
-use super::walk::Walk;
+use super::play::Play;
+use super::section::Section;
 use crate::budgets::storage::NEAR;
 use crate::chance::Chance;
 use cairn_dag::{TaskId, narrow};
@@ -11,51 +11,54 @@ use std::collections::BinaryHeap;
 
 /// Always the eligible task after which the fewest bytes are live; ties by what it writes, then by `rank`.
 pub(crate) fn lean(
-    piece: &Piece,
+    section: &Section,
     rank: &[u32],
     work: &mut Work<'_>,
 ) -> Result<Vec<TaskId>, Stopped> {
-    let mut walk = Walk::new(piece);
+    let mut play = Play::new(section);
     let mut heap = BinaryHeap::new();
-    let entry = |walk: &Walk<'_>, t: TaskId| {
-        Reverse((walk.change(t), piece.reserved(t), rank[t.index()], t))
+    let entry = |play: &Play<'_>, t: TaskId| {
+        Reverse((play.change(t), section.reserved(t), rank[t.index()], t))
     };
-    let sources = piece.tasks().filter(|&t| piece.parents(t).len() == 0);
-    heap.extend(sources.map(|t| entry(&walk, t)));
+    let sources = section.tasks().filter(|&t| section.parents(t).len() == 0);
+    heap.extend(sources.map(|t| entry(&play, t)));
     while let Some(Reverse((change, _, _, task))) = heap.pop() {
         work.pay(1)?;
         // Whoever shrinks more by now has a newer entry.
-        if walk.is_executed(task) || change != walk.change(task) {
+        if play.is_executed(task) || change != play.change(task) {
             continue;
         }
-        walk.execute(task);
-        for file in piece.storage.inputs(task) {
-            let last = walk.last_consumer(file);
+        play.execute(task);
+        for file in section.storage.inputs(task) {
+            let last = play.last_consumer(file);
             heap.extend(
-                last.filter(|&t| walk.is_eligible(t))
-                    .map(|t| entry(&walk, t)),
+                last.filter(|&t| play.is_eligible(t))
+                    .map(|t| entry(&play, t)),
             );
         }
-        let opened = piece.children(task).filter(|&c| walk.is_eligible(c));
-        heap.extend(opened.map(|c| entry(&walk, c)));
+        let opened = section.children(task).filter(|&c| play.is_eligible(c));
+        heap.extend(opened.map(|c| entry(&play, c)));
     }
-    work.pay(2 * piece.steps())?;
-    Ok(walk.order)
+    work.pay(2 * section.steps())?;
+    Ok(play.order)
 }
 
 /// Always the task that became eligible last; among those of one moment, by number.
-pub(crate) fn depth_first(piece: &Piece, work: &mut Work<'_>) -> Result<Vec<TaskId>, Stopped> {
-    work.pay(piece.steps())?;
-    let mut walk = Walk::new(piece);
-    let mut stack: Vec<TaskId> = piece.tasks().filter(|&t| walk.is_eligible(t)).collect();
+pub(crate) fn depth_first(section: &Section, work: &mut Work<'_>) -> Result<Vec<TaskId>, Stopped> {
+    work.pay(section.steps())?;
+    let mut play = Play::new(section);
+    let mut stack: Vec<TaskId> = section.tasks().filter(|&t| play.is_eligible(t)).collect();
     // The first on top.
     stack.reverse();
     while let Some(task) = stack.pop() {
-        walk.execute(task);
-        let opened = piece.children(task).rev().filter(|&c| walk.is_eligible(c));
+        play.execute(task);
+        let opened = section
+            .children(task)
+            .rev()
+            .filter(|&c| play.is_eligible(c));
         stack.extend(opened);
     }
-    Ok(walk.order)
+    Ok(play.order)
 }
 
 /// Liu's rule for trees, by task: how much higher than what remains of it the bytes rise while it and its ancestors are
@@ -67,15 +70,15 @@ struct Keys {
 }
 
 impl Keys {
-    fn new(piece: &Piece, order: &[TaskId], noise: f64, chance: &mut Chance) -> Keys {
-        let count = piece.len();
+    fn new(section: &Section, order: &[TaskId], noise: f64, chance: &mut Chance) -> Keys {
+        let count = section.len();
         let mut hill = vec![0f64; count];
         let mut rest = vec![0f64; count];
         let mut key = vec![0f64; count];
         let mut sorted: Vec<u32> = Vec::new();
         for &task in order {
             sorted.clear();
-            sorted.extend(piece.parents(task).map(|p| p.0));
+            sorted.extend(section.parents(task).map(|p| p.0));
             // Liu: what rises highest above its rest goes first, while little else lies there.
             by_key(&mut sorted, &key);
             let (mut sum, mut top) = (0f64, 0f64);
@@ -84,24 +87,24 @@ impl Keys {
                 sum += rest[parent as usize];
             }
             let at = task.index();
-            hill[at] = top.max((piece.read(task) + piece.reserved(task)) as f64);
-            let shares = piece.storage.outputs(task).map(|f| {
-                let readers = piece.storage.consumer_slots(f).len().max(1);
-                piece.bytes(f) as f64 / readers as f64
+            hill[at] = top.max((section.read(task) + section.reserved(task)) as f64);
+            let shares = section.storage.outputs(task).map(|f| {
+                let readers = section.storage.consumer_slots(f).len().max(1);
+                section.bytes(f) as f64 / readers as f64
             });
             rest[at] = shares.sum();
             key[at] = (hill[at] - rest[at]) * (1.0 + noise * (chance.unit() - 0.5));
         }
         let mut parents = Rows::default();
-        for task in piece.tasks() {
-            by_key(parents.push(piece.parents(task).map(|p| p.0)), &key);
+        for task in section.tasks() {
+            by_key(parents.push(section.parents(task).map(|p| p.0)), &key);
         }
         Keys { key, parents }
     }
 
     /// The tasks that nobody waits for, largest key first.
-    fn sinks(&self, piece: &Piece) -> Vec<TaskId> {
-        let sinks = piece.tasks().filter(|&t| piece.children(t).len() == 0);
+    fn sinks(&self, section: &Section) -> Vec<TaskId> {
+        let sinks = section.tasks().filter(|&t| section.children(t).len() == 0);
         let mut sinks: Vec<u32> = sinks.map(|t| t.0).collect();
         by_key(&mut sinks, &self.key);
         sinks.into_iter().map(TaskId).collect()
@@ -115,10 +118,10 @@ fn by_key(tasks: &mut [u32], key: &[f64]) {
     });
 }
 
-/// A walk that executes whole ancestries, and pays no regret: after each task, whatever shrinks or keeps the live bytes
+/// A play that executes whole ancestries, and pays no regret: after each task, whatever shrinks or keeps the live bytes
 /// under the peak already paid goes at once.
 struct Climb<'p> {
-    walk: Walk<'p>,
+    play: Play<'p>,
     keys: Keys,
     peak: i64,
     steps: u64,
@@ -127,9 +130,9 @@ struct Climb<'p> {
 }
 
 impl<'p> Climb<'p> {
-    fn new(piece: &'p Piece, keys: Keys) -> Climb<'p> {
+    fn new(section: &'p Section, keys: Keys) -> Climb<'p> {
         Climb {
-            walk: Walk::new(piece),
+            play: Play::new(section),
             keys,
             peak: 0,
             steps: 0,
@@ -139,41 +142,41 @@ impl<'p> Climb<'p> {
     }
 
     fn step(&mut self, task: TaskId) {
-        let piece = self.walk.piece;
+        let section = self.play.section;
         self.eager.push(task);
         // The first one goes at any price: the caller asked for it.
         let mut is_first = true;
         while let Some(task) = self.eager.pop() {
             let goes = is_first
-                || self.walk.is_eligible(task)
-                    && self.walk.need(task) <= self.peak
-                    && self.walk.change(task) <= 0;
+                || self.play.is_eligible(task)
+                    && self.play.need(task) <= self.peak
+                    && self.play.change(task) <= 0;
             if !goes {
                 continue;
             }
             is_first = false;
-            self.peak = self.peak.max(self.walk.need(task));
-            self.walk
+            self.peak = self.peak.max(self.play.need(task));
+            self.play
                 .execute_and(task, |stirred| self.eager.push(stirred));
-            let (children, inputs) = (piece.children(task), piece.storage.inputs(task));
+            let (children, inputs) = (section.children(task), section.storage.inputs(task));
             self.steps += 4 + (children.len() + inputs.len()) as u64;
         }
     }
 
     /// Executes the missing ancestors of a task, largest key first, then the task; `false` when that takes over `most`.
     fn close(&mut self, task: TaskId, most: usize) -> bool {
-        let begun = self.walk.order.len();
+        let begun = self.play.order.len();
         self.stack.clear();
         self.stack.push((task, 0));
         // A stack of its own: ancestries may be a million tasks deep.
         while let Some((task, cursor)) = self.stack.last_mut() {
             let task = *task;
-            if self.walk.is_executed(task) {
+            if self.play.is_executed(task) {
                 self.stack.pop();
                 continue;
             }
-            let missing = self.walk.waits_for(task) as usize;
-            if self.walk.order.len() - begun + missing > most {
+            let missing = self.play.waits_for(task) as usize;
+            if self.play.order.len() - begun + missing > most {
                 return false;
             }
             if missing == 0 {
@@ -183,7 +186,7 @@ impl<'p> Climb<'p> {
             }
             // Parents are only ever executed here: those passed stay so.
             let parents = self.keys.parents.row(task.index());
-            while self.walk.is_executed(TaskId(parents[*cursor as usize])) {
+            while self.play.is_executed(TaskId(parents[*cursor as usize])) {
                 *cursor += 1;
                 self.steps += 1;
             }
@@ -195,13 +198,13 @@ impl<'p> Climb<'p> {
 
     /// The candidate whose closing brings the live bytes down over the lowest hill, or does the least harm.
     fn lowest(&mut self, candidates: &[TaskId], longest: usize, uphill: Uphill) -> Option<TaskId> {
-        let (length, peak, live) = (self.walk.order.len(), self.peak, self.walk.live);
+        let (length, peak, live) = (self.play.order.len(), self.peak, self.play.live);
         let mut best = None;
         for &task in candidates {
             // The hill of this try alone; the peak paid before comes back with `roll_back`.
             self.peak = 0;
             let is_closed = self.close(task, longest);
-            let (hill, now) = (self.peak, self.walk.live);
+            let (hill, now) = (self.peak, self.play.live);
             self.roll_back(length, peak);
             if !is_closed {
                 continue;
@@ -222,19 +225,19 @@ impl<'p> Climb<'p> {
     }
 
     fn roll_back(&mut self, length: usize, peak: i64) {
-        while self.walk.order.len() > length {
-            self.walk.undo();
+        while self.play.order.len() > length {
+            self.play.undo();
         }
         self.peak = peak;
     }
 
     /// The first task of the missing ancestry of `task`, largest key first.
     fn leaf(&self, mut task: TaskId) -> TaskId {
-        while self.walk.waits_for(task) > 0 {
+        while self.play.waits_for(task) > 0 {
             let parents = self.keys.parents.row(task.index()).iter();
             let missing = parents
                 .map(|&p| TaskId(p))
-                .find(|&p| !self.walk.is_executed(p));
+                .find(|&p| !self.play.is_executed(p));
             task = missing.expect("it waits for a parent");
         }
         task
@@ -243,20 +246,20 @@ impl<'p> Climb<'p> {
 
 /// Depth first from the sinks, by Liu's keys.
 pub(crate) fn liu(
-    piece: &Piece,
+    section: &Section,
     order: &[TaskId],
     noise: f64,
     seed: u64,
     work: &mut Work<'_>,
 ) -> Result<Vec<TaskId>, Stopped> {
-    work.pay(6 * piece.steps())?;
-    let keys = Keys::new(piece, order, noise, &mut Chance(seed));
-    let sinks = keys.sinks(piece);
-    let mut climb = Climb::new(piece, keys);
+    work.pay(6 * section.steps())?;
+    let keys = Keys::new(section, order, noise, &mut Chance(seed));
+    let sinks = keys.sinks(section);
+    let mut climb = Climb::new(section, keys);
     for sink in sinks {
         climb.close(sink, usize::MAX);
     }
-    Ok(climb.walk.order)
+    Ok(climb.play.order)
 }
 
 /// What to do where nothing shrinks.
@@ -282,7 +285,7 @@ pub(crate) enum Goals {
 /// Valley seeking: tries to close each of up to `width` goals, and takes the one that brings the live bytes down over the
 /// lowest hill.
 pub(crate) fn valley(
-    piece: &Piece,
+    section: &Section,
     order: &[TaskId],
     goals: Goals,
     width: usize,
@@ -295,23 +298,23 @@ pub(crate) fn valley(
         // These are meant however far they are.
         Goals::Sinks => usize::MAX,
     };
-    work.pay(6 * piece.steps())?;
+    work.pay(6 * section.steps())?;
     let mut chance = Chance(seed.unwrap_or(1));
     let noise = if seed.is_some() { 0.2 } else { 0.0 };
-    let keys = Keys::new(piece, order, noise, &mut chance);
-    let mut sinks = keys.sinks(piece);
+    let keys = Keys::new(section, order, noise, &mut chance);
+    let mut sinks = keys.sinks(section);
     // Taken from the end: the largest key first.
     sinks.reverse();
-    let mut climb = Climb::new(piece, keys);
-    let mut sought = Sought::new(piece, goals, &sinks);
+    let mut climb = Climb::new(section, keys);
+    let mut sought = Sought::new(section, goals, &sinks);
     let mut candidates = Vec::new();
-    while climb.walk.order.len() < piece.len() {
-        sought.look(&climb.walk);
-        sought.some(width, &climb.walk, &mut chance, &mut candidates);
+    while climb.play.order.len() < section.len() {
+        sought.look(&climb.play);
+        sought.some(width, &climb.play, &mut chance, &mut candidates);
         if let Some(task) = climb.lowest(&candidates, longest, uphill) {
             climb.close(task, usize::MAX);
         } else {
-            while sinks.last().is_some_and(|&t| climb.walk.is_executed(t)) {
+            while sinks.last().is_some_and(|&t| climb.play.is_executed(t)) {
                 sinks.pop();
             }
             let leaf = climb.leaf(*sinks.last().expect("a task is left"));
@@ -320,12 +323,12 @@ pub(crate) fn valley(
         // Twice, since nearly all of it is tried and taken back.
         work.pay(std::mem::take(&mut climb.steps) * 2 + candidates.len() as u64)?;
     }
-    Ok(climb.walk.order)
+    Ok(climb.play.order)
 }
 
 /// The goals of a search for valleys.
 struct Sought<'p> {
-    piece: &'p Piece,
+    section: &'p Section,
     goals: Goals,
     /// Executed ones are thrown out now and then.
     tasks: Vec<TaskId>,
@@ -337,16 +340,16 @@ struct Sought<'p> {
 }
 
 impl<'p> Sought<'p> {
-    fn new(piece: &'p Piece, goals: Goals, sinks: &[TaskId]) -> Sought<'p> {
+    fn new(section: &'p Section, goals: Goals, sinks: &[TaskId]) -> Sought<'p> {
         let mut sought = Sought {
-            piece,
+            section,
             goals,
             tasks: Vec::new(),
-            is_begun: vec![false; piece.len()],
+            is_begun: vec![false; section.len()],
             looked_at: 0,
             dead: 0,
         };
-        let storage = &piece.storage;
+        let storage = &section.storage;
         match goals {
             Goals::Sinks => sought.tasks.extend(sinks),
             Goals::Begun => sought.begin(storage.initial().flat_map(|f| storage.consumers(f))),
@@ -361,25 +364,25 @@ impl<'p> Sought<'p> {
     }
 
     /// Follows what was executed since it last looked.
-    fn look(&mut self, walk: &Walk<'_>) {
-        for &task in &walk.order[self.looked_at..] {
-            self.dead += usize::from(self.piece.parents(task).len() > 0);
+    fn look(&mut self, play: &Play<'_>) {
+        for &task in &play.order[self.looked_at..] {
+            self.dead += usize::from(self.section.parents(task).len() > 0);
             if self.goals == Goals::Begun {
-                self.begin(self.piece.children(task));
+                self.begin(self.section.children(task));
             }
         }
-        self.looked_at = walk.order.len();
+        self.looked_at = play.order.len();
         // Thrown out only when they are half of all: O(1) a task in all.
         if 2 * self.dead > self.tasks.len() {
-            self.tasks.retain(|&t| !walk.is_executed(t));
+            self.tasks.retain(|&t| !play.is_executed(t));
             self.dead = 0;
         }
     }
 
     /// Up to `width` of those that are not executed.
-    fn some(&self, width: usize, walk: &Walk<'_>, chance: &mut Chance, into: &mut Vec<TaskId>) {
+    fn some(&self, width: usize, play: &Play<'_>, chance: &mut Chance, into: &mut Vec<TaskId>) {
         into.clear();
-        let open = |t: &&TaskId| !walk.is_executed(**t);
+        let open = |t: &&TaskId| !play.is_executed(**t);
         if self.tasks.len() <= width {
             into.extend(self.tasks.iter().filter(open));
         } else {

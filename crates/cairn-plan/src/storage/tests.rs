@@ -2,7 +2,7 @@
 
 use super::bounds::Bounds;
 use super::cut::Cuts;
-use super::piece::Piece;
+use super::section::Section;
 use super::*;
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::Work;
@@ -90,8 +90,8 @@ fn cuts_are_least_and_their_sets_have_them() {
     let mut random = Random::new(3);
     for _ in 0..1500 {
         let (dag, storage) = random_storage(&mut random, 9, true);
-        let piece = Piece::whole(&dag, &storage);
-        let mut cuts = Cuts::new(&piece);
+        let section = Section::whole(&dag, &storage);
+        let mut cuts = Cuts::new(&section);
         for task in dag.tasks() {
             let cut = cuts.before(task, &[], &[], &mut Work::unlimited()).unwrap();
             let need = cut.live as u64 + storage.reserved(task);
@@ -149,15 +149,15 @@ fn bounds_never_pass_the_least_peak_and_the_planner_mostly_has_it() {
             "{dag:?} {storage:?} {:?}",
             lean.bound
         );
-        let piece = Piece::whole(&dag, &storage);
-        let mut single = Bounds::new(&piece);
+        let section = Section::whole(&dag, &storage);
+        let mut single = Bounds::new(&section);
         single.single(&lean.order, &mut Work::unlimited()).unwrap();
         let one = single.best;
         let work = &mut Work::unlimited();
         single.antichains(&lean.order, i64::MAX, work).unwrap();
         assert!(one <= single.best && single.best as u64 <= true_least);
         // What an order shows to be needless is needless: another order, which shows less, leads to the same.
-        let mut other = Bounds::new(&piece);
+        let mut other = Bounds::new(&section);
         let order = dag.topological_order();
         other.single(order, work).unwrap();
         other.antichains(order, i64::MAX, work).unwrap();

@@ -65,6 +65,7 @@ impl Away {
         now: Instant,
     ) -> bool {
         let is_it = |(own, _): &(Token, String)| token.is_none_or(|token| token == *own);
+        // Another attempt at the task may be under way by now: it is not this one that ended.
         if !self.under_way.get(&task).is_some_and(is_it) {
             return false;
         }
@@ -107,6 +108,7 @@ impl Away {
         {
             self.under_way.remove(&task);
         }
+        // Without a token, after a restart, any attempt at the task is it: at worst some bytes are free a little early.
         let is_it = |l: &Lost| l.task == task && l.token.is_none_or(|own| own == token);
         self.take(is_it).iter().map(|over| over.bytes).sum()
     }
@@ -125,11 +127,13 @@ impl Away {
             holding.iter().any(is_it)
         };
         let until = now + self.grace;
+        // Who still has it may still write: the grace begins again with every such word.
         for lost in self.lost.iter_mut().filter(|l| l.worker == worker) {
             if names(lost) {
                 lost.until = until;
             }
         }
+        // By the name, not the number: who was given up for lost and joins again is another number, and the same worker.
         self.take(|l| l.worker == worker && !names(l))
     }
 
@@ -166,6 +170,7 @@ impl Away {
 mod tests {
     use super::*;
 
+    // As long as the usual silence of a server.
     const GRACE: Duration = Duration::from_secs(15);
 
     fn token(attempt: u32) -> Token {

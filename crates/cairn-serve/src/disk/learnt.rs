@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 pub(crate) const SIZES: &str = "sizes";
 
 /// How often it is written down while tasks run.
+// The text has a line a kind and is written whole: not with every group of events. What a crash loses of it is learnt again.
 const SELDOM: Duration = Duration::from_secs(2);
 
 /// What a store has under [`SIZES`]. What cannot be read is not known.

@@ -13,8 +13,8 @@ use crate::run::{BOOT, Files, Known, Now, Why, again, another_command, boot};
 use crate::store::{FlowRecord, Group, Store, StoreError};
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_engine::{
-    Batched, Dispatch, Engine, Expected, Illegal, Implicit, Memory, Moment, Order, Outbox, Placing,
-    Position, Rules, Shape, Steps, Taken, Task, Token, WorkerId,
+    BatchEffort, Batched, Dispatch, Engine, Expected, Illegal, Implicit, Memory, Moment, Order,
+    Outbox, Placing, Position, Rules, Shape, Taken, Task, Token, WorkerId,
 };
 use cairn_theory::game::Standing;
 use std::collections::HashSet;
@@ -92,6 +92,7 @@ impl Default for Watch {
 }
 
 /// Dags with more tasks than this are watched only where tasks go by speeds: it takes 80 bytes a task.
+// Up to here that is 16 MB and 8 bytes an arc, for times and speeds that later runs have from it (docs/dispatch.md).
 const WATCHED: usize = 200_000;
 
 impl Watch {
@@ -137,14 +138,20 @@ pub struct Begun<'f, P> {
 }
 
 /// Replaying so many events takes about as long as a snapshot of a large flow.
+// More often, and the desk stands still for snapshots that save the next start little; far less often, and starts get long.
 const SELDOM: u64 = 1_000_000;
 /// A family has no end that matters: its log is kept as short as this.
+// Its snapshot is the frontier alone, so it is cheap; and its events go with each, so this bounds the store (12.5 MB after 10⁷ tasks,
+// docs/serving.md). Far more often, and whoever watches misses what was between two of its looks.
 const OFTEN: u64 = 100_000;
 
 /// Up to so many tasks, requests that come together are answered with the best batch; larger dags go by the order alone.
+// The books of batches follow every event, and are made in time of tasks and arcs when the first is asked for, while nobody is
+// answered. With them tasks are served at a third to two thirds of the speed without (docs/serving.md): larger dags keep the speed.
 const BATCHED: usize = 50_000;
 /// What a batch may cost.
-const EFFORT: Steps = Steps {
+// The desk answers nobody meanwhile. A judgement between that and batches that open less than they could.
+const EFFORT: BatchEffort = BatchEffort {
     steps: 20_000,
     table: 2_000,
 };
@@ -162,11 +169,10 @@ pub fn begin<'f>(
     setup: Setup<'f>,
     quick: impl FnOnce() -> Vec<TaskId>,
 ) -> Result<Begun<'f, Batched<'f>>, BeginError> {
-    let Setup { flow, done, .. } = setup;
+    let flow = setup.flow;
     let dag = flow.dag();
-    let digest = flow_digest(flow);
     let effort = (setup.batches && dag.len() <= BATCHED).then_some(EFFORT);
-    let position = Batched::new(dag, effort);
+    // Where declared files are not looked at, nothing could be measured, and nothing may be deleted.
     let disk = setup.disk.filter(|_| setup.files.is_some());
     let temp = disk.as_ref().map(|disk| disk.layout.temporary());
     let temp: HashSet<&str> = temp.unwrap_or_default();
@@ -174,84 +180,34 @@ pub fn begin<'f>(
         .files
         .map(|directory| Files::new(flow, directory, &|path| temp.contains(path)));
     drop(temp);
-    let directory = |task| setup.files.and_then(|directory| directory(task));
-    let known = stored(store.meta(SIZES)?.as_deref()).and(setup.watch.memory.files());
-    let mut kept = None;
-    let mut better = None;
-    let now = Clock::new().now();
-    let mut out = Outbox::default();
-    let mut again = Vec::new();
-    let mut about = About::stored(store)?;
-    let mut engine = match store.flow()? {
-        Some(before) if before.digest == digest => {
-            let (mut engine, _) =
-                replayed_in_order(store, position, dag.len(), setup.rules, |engine| {
-                    setup.watch.begin(engine, dag);
-                })?;
-            engine.open(now, &mut out);
-            let seen = Now {
-                flow,
-                fingerprints: &setup.fingerprints,
-                done,
-                is_other_boot: store.meta(BOOT)?.is_some_and(|before| before != boot()),
-                minds_files: files.is_some(),
-            };
-            again = changed(store, &before, &engine, &seen, files.as_mut())?;
-            reopen(&mut engine, dag, &again, now, &mut out).map_err(|e| store.damaged(&e.0))?;
-            let known = (&known, &out.kills[..]);
-            // Before anything is written: where no order keeps the cap, the state stays as it was.
-            let tight = keep(disk, &mut engine, &directory, known, &mut kept)?;
-            let mut group = Group::default();
-            if let Some((order, found)) = tight {
-                better = Some(found);
-                let newest = store.newest_order()?.map_or(0, |(number, _)| number);
-                let order = (newest + 1, whole_order(dag, &order));
-                take_order(&mut engine, order, &mut group, now, &mut out);
-                let by_disk = About::by_disk();
-                group.meta.push(by_disk.row());
-                about = Some(by_disk);
-            }
-            group.entries = std::mem::take(&mut out.entries);
-            match before.fingerprints == setup.fingerprints {
-                true => store.append_group(&group)?,
-                false => store.set_fingerprints(&setup.fingerprints, &group)?,
-            }
-            engine
+    let start = Start {
+        flow,
+        done: setup.done,
+        record: FlowRecord {
+            digest: flow_digest(flow),
+            fingerprints: setup.fingerprints,
+        },
+        position: Batched::new(dag, effort),
+        rules: setup.rules,
+        disk,
+        directory: &|task| setup.files.and_then(|directory| directory(task)),
+        known: stored(store.meta(SIZES)?.as_deref()).and(setup.watch.memory.files()),
+        watch: setup.watch,
+        now: Clock::new().now(),
+    };
+    let Started {
+        mut engine,
+        out,
+        kept,
+        better,
+        again,
+        about,
+    } = match store.flow()? {
+        Some(before) if before.digest == start.record.digest => {
+            start.go_on(store, &before, files.as_mut())?
         }
         Some(_) => return Err(BeginError::OtherFlow(store.folder().to_owned())),
-        None => {
-            let order = quick();
-            let mut engine = Engine::new(position, setup.rules, Order::of(&order));
-            setup.watch.begin(&mut engine, dag);
-            let done = said_executed(dag, done);
-            mark_executed(&mut engine, done, now, &mut out.entries);
-            engine.open(now, &mut out);
-            let known = (&known, &out.kills[..]);
-            let tight = keep(disk, &mut engine, &directory, known, &mut kept)?;
-            let told = match tight {
-                Some(_) => About::by_disk(),
-                None => setup.about,
-            };
-            let mut group = Group {
-                orders: vec![(0, order.iter().map(|t| t.0).collect())],
-                meta: vec![told.row()],
-                ..Group::default()
-            };
-            if let Some((order, found)) = tight {
-                better = Some(found);
-                let order = (1, whole_order(dag, &order));
-                take_order(&mut engine, order, &mut group, now, &mut out);
-            }
-            group.entries = std::mem::take(&mut out.entries);
-            let record = FlowRecord {
-                digest,
-                fingerprints: setup.fingerprints,
-            };
-            let names = dag.tasks().map(|t| flow.name(t));
-            store.begin_flow(&record, names.collect::<Vec<_>>().into_iter(), &group)?;
-            about = Some(told);
-            engine
-        }
+        None => start.anew(store, quick(), setup.about)?,
     };
     engine.set_weights(setup.weights.clone());
     // Only once outputs were compared: a start that failed before that must compare them again.
@@ -274,10 +230,141 @@ pub fn begin<'f>(
         better,
         weights: setup.weights,
         again,
+        // A task is two events where nothing goes wrong: such a run ends before its first snapshot,
+        // however large it is.
         snapshot_every: SELDOM.max(4 * dag.len() as u64),
         // The journal of a flow stays whole: it is as long as the flow is large.
         forgets: false,
     })
+}
+
+/// What a run of a flow is started with.
+struct Start<'s, 'f> {
+    flow: &'f Flow,
+    done: &'f [bool],
+    /// The flow, as the store is to know it.
+    record: FlowRecord,
+    position: Batched<'f>,
+    rules: Rules,
+    disk: Option<DiskSetup<'f>>,
+    directory: &'s (dyn Fn(TaskId) -> Option<PathBuf> + Sync),
+    /// Sizes of files that earlier runs measured.
+    known: Taken,
+    watch: Watch,
+    now: Moment,
+}
+
+/// A run whose beginning is in the store.
+struct Started<'f> {
+    engine: Engine<Batched<'f>>,
+    out: Outbox,
+    kept: Option<Kept<'f>>,
+    better: Option<Receiver<Found>>,
+    again: Vec<(TaskId, Why)>,
+    about: Option<About>,
+}
+
+impl<'f> Start<'_, 'f> {
+    /// Goes on where the run of the store stands.
+    fn go_on(
+        self,
+        store: &mut Store,
+        before: &FlowRecord,
+        files: Option<&mut Files<'_>>,
+    ) -> Result<Started<'f>, BeginError> {
+        let (dag, now) = (self.flow.dag(), self.now);
+        let mut out = Outbox::default();
+        let (mut engine, _) =
+            replayed_in_order(store, self.position, dag.len(), self.rules, |engine| {
+                self.watch.begin(engine, dag);
+            })?;
+        engine.open(now, &mut out);
+        let seen = Now {
+            flow: self.flow,
+            fingerprints: &self.record.fingerprints,
+            done: self.done,
+            is_other_boot: store.meta(BOOT)?.is_some_and(|before| before != boot()),
+            minds_files: files.is_some(),
+        };
+        let again = changed(store, before, &engine, &seen, files)?;
+        reopen(&mut engine, dag, &again, now, &mut out).map_err(|e| store.damaged(&e.0))?;
+        let known = (&self.known, &out.kills[..]);
+        // Before anything is written: where no order keeps the cap, the state stays as it was.
+        let (kept, tight) = keep(self.disk, &mut engine, self.directory, known)?;
+        let mut about = About::stored(store)?;
+        let mut group = Group::default();
+        let mut better = None;
+        if let Some((order, found)) = tight {
+            better = Some(found);
+            let newest = store.newest_order()?.map_or(0, |(number, _)| number);
+            let order = (newest + 1, whole_order(dag, &order));
+            take_order(&mut engine, order, &mut group, now, &mut out);
+            let by_disk = About::by_disk();
+            group.meta.push(by_disk.row());
+            about = Some(by_disk);
+        }
+        group.entries = std::mem::take(&mut out.entries);
+        // One transaction: with new fingerprints but without the reopened tasks, the next start would
+        // take what an old command made for that of the new one.
+        match before.fingerprints == self.record.fingerprints {
+            true => store.append_group(&group)?,
+            false => store.set_fingerprints(&self.record.fingerprints, &group)?,
+        }
+        Ok(Started {
+            engine,
+            out,
+            kept,
+            better,
+            again,
+            about,
+        })
+    }
+
+    /// Begins in a store that knows of no run, by an order that was made at once.
+    fn anew(
+        self,
+        store: &mut Store,
+        order: Vec<TaskId>,
+        told: About,
+    ) -> Result<Started<'f>, BeginError> {
+        let (dag, now) = (self.flow.dag(), self.now);
+        let mut out = Outbox::default();
+        let mut engine = Engine::new(self.position, self.rules, Order::of(&order));
+        self.watch.begin(&mut engine, dag);
+        let done = said_executed(dag, self.done);
+        mark_executed(&mut engine, done, now, &mut out.entries);
+        engine.open(now, &mut out);
+        let known = (&self.known, &out.kills[..]);
+        let (kept, tight) = keep(self.disk, &mut engine, self.directory, known)?;
+        let told = match tight {
+            Some(_) => About::by_disk(),
+            None => told,
+        };
+        let mut group = Group {
+            // The quick one as well: a restart goes on with it until there is a better one.
+            orders: vec![(0, order.iter().map(|t| t.0).collect())],
+            meta: vec![told.row()],
+            ..Group::default()
+        };
+        let mut better = None;
+        if let Some((order, found)) = tight {
+            better = Some(found);
+            let order = (1, whole_order(dag, &order));
+            take_order(&mut engine, order, &mut group, now, &mut out);
+        }
+        group.entries = std::mem::take(&mut out.entries);
+        let names = dag.tasks().map(|t| self.flow.name(t));
+        let names = names.collect::<Vec<_>>().into_iter();
+        store.begin_flow(&self.record, names, &group)?;
+        Ok(Started {
+            engine,
+            out,
+            kept,
+            better,
+            again: Vec::new(),
+            about: Some(told),
+        })
+    }
 }
 
 /// The random name of the run, given when it is first served. Attempts are numbered alike in every run: workers keep
@@ -287,6 +374,7 @@ fn named(store: &mut Store) -> Result<String, BeginError> {
     if let Some(name) = store.meta(SERVED)? {
         return Ok(name);
     }
+    // 128 bits: two runs never have the same, whoever made them.
     let name = private::random(16).map_err(BeginError::Random)?;
     store.set_meta(SERVED, &name)?;
     Ok(name)
@@ -298,14 +386,12 @@ fn keep<'f, P: Position>(
     engine: &mut Engine<P>,
     directory: &(dyn Fn(TaskId) -> Option<PathBuf> + Sync),
     (known, recalled): (&Taken, &[(WorkerId, Task, Token)]),
-    into: &mut Option<Kept<'f>>,
-) -> Result<Option<Tight>, Unkept> {
+) -> Result<(Option<Kept<'f>>, Option<Tight>), Unkept> {
     let Some(disk) = disk else {
-        return Ok(None);
+        return Ok((None, None));
     };
     let (kept, order) = Kept::begin(disk, engine, directory, known, recalled)?;
-    *into = Some(kept);
-    Ok(order)
+    Ok((Some(kept), order))
 }
 
 /// Tasks go by another order, which the store is to know by a number.
@@ -356,6 +442,7 @@ fn reopen<P: Position>(
         }
         for &child in dag.children(task) {
             match engine.position().standing(child.into())? {
+                // What it reads is about to be made anew: what it makes of the old must not count.
                 Standing::Leased => engine.recall(now, child.into(), out),
                 Standing::Failed => engine.revive(now, child.into(), out)?,
                 _ => (),

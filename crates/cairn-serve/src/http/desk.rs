@@ -3,6 +3,7 @@
 
 mod asks;
 mod looks;
+mod requests;
 mod returns;
 mod storage;
 mod tally;
@@ -15,39 +16,45 @@ pub use storage::{DiskNews, DiskSetup};
 pub(crate) use storage::{Kept, Tight};
 pub(crate) use tally::Tally;
 
-use self::waiters::{Waiter, Waiters};
+use self::requests::{Kills, Request};
+use self::waiters::Waiters;
 use super::begin::Begun;
 use super::files::Files;
 use super::logs::Logs;
 use super::stamps::Stamps;
 use super::tasks::Tasks;
-use super::types::{Reason, Worth};
 use crate::book_file::BookFile;
 use crate::clock::Clock;
 use crate::disk::SIZES;
-use crate::found::About;
+use crate::found::{About, Found};
 use crate::store::{Group, Stamp, Store, StoreError};
 use crate::tokens::Who;
-use cairn_engine::{
-    ClientId, Engine, Event, Granted, Moment, Outbox, Outcome, Position, Refusal, WorkerId,
-};
+use cairn_engine::{ClientId, Engine, Moment, Outbox, Outcome, Position, Refusal, WorkerId};
 use cairn_theory::game::Standing;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 /// How many requests are taken into one commit at the most.
-// Else a group under load would never end, and nobody is answered before its commit.
+// Else a group under load would never end, and nobody is answered before its commit. Far fewer, and 2,000 workers that ask one by one
+// would wait for several commits, which cost the same however much is in them.
 const GROUP: usize = 4096;
 
 /// Who waits because a task is kept for another is asked again so often, though nothing happens.
-// So nobody is kept waiting for a worker that does not come back.
+// So nobody is kept waiting for a worker that does not come back. Far more often, and the desk asks the dispatch of thousands of polls
+// in vain; far less often, and short tasks would be done sooner by whoever waits.
 const LOOK: Duration = Duration::from_millis(500);
 /// What was learnt is written so often.
-// It can be learnt again: a crash costs later runs little.
+// It can be learnt again: a crash costs later runs little. The file is read, merged and written as a whole each time, by this thread.
 const SAVED: Duration = Duration::from_secs(60);
+/// Once all is done, so often it is looked whether workers are still here.
+// Those that leave say so, which ends the wait: this is for whatever else may change.
+const LEAVING: Duration = Duration::from_millis(20);
+/// So long nothing happens where nothing can happen by itself.
+// Any ask ends it: any time would do that can be added to a clock.
+const ASLEEP: Duration = Duration::from_secs(3600);
 
 /// How a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,18 +69,6 @@ pub enum End {
     Stopped,
 }
 
-/// A request for tasks, to be answered with the group that it came in. What it returned was taken.
-struct Request {
-    worker: WorkerId,
-    want: usize,
-    /// How long it waits when nothing is there.
-    wait: Duration,
-    receipts: Vec<Worth>,
-    /// What it was given before and does not know of.
-    granted: Vec<Granted>,
-    reply: oneshot::Sender<Answer>,
-}
-
 /// How a desk is set up.
 pub(crate) struct Manner {
     /// Whether to go on when all is done.
@@ -86,15 +81,6 @@ pub(crate) struct Manner {
     pub(crate) logs: Logs,
     /// What they declare.
     pub(crate) tasks: Arc<dyn Tasks>,
-}
-
-/// What a worker is to end.
-#[derive(Default)]
-struct Kills {
-    attempts: Vec<Held>,
-    /// Whether an answer has said so. Heartbeats say it until the worker no longer names them: the answer may be lost, and a task
-    /// may take its time to end. A poll that asks meanwhile has nothing to come back for.
-    is_told: bool,
 }
 
 /// Engine and store, and who waits for what.
@@ -181,6 +167,8 @@ impl<'f, P: Position> Desk<'f, P> {
         loop {
             match inbox.recv_timeout(self.patience()) {
                 Ok(ask) => {
+                    // What was seen of files holds for one group: within it each is looked at once, and
+                    // nothing that is older is believed.
                     if let Some(stamps) = &mut self.stamps {
                         stamps.forget();
                     }
@@ -190,9 +178,11 @@ impl<'f, P: Position> Desk<'f, P> {
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => (),
+                // Nobody is left who could ask, or say stop.
                 Err(RecvTimeoutError::Disconnected) => self.is_stopping = true,
             }
             let now = self.clock.now();
+            // Before anything is given out: what is lost by now is for those who ask now.
             self.engine.wake(now, &mut self.out);
             self.mind_the_lost();
             self.pass_on_kills();
@@ -219,14 +209,11 @@ impl<'f, P: Position> Desk<'f, P> {
         let now = Instant::now();
         let wake = self.engine.next_wake().map(|at| self.clock.instant(at));
         let end = self.waiters.next_end();
-        let over = (self.over_since)
-            .map(|since| (since + self.manner.grace).min(now + Duration::from_millis(20)));
+        let over = (self.over_since).map(|since| (since + self.manner.grace).min(now + LEAVING));
         let held = self.is_holding().then(|| self.looked + LOOK);
         let next = [wake, end, over, held, self.next_look()];
         let next = next.into_iter().flatten().min();
-        next.map_or(Duration::from_secs(3600), |at| {
-            at.saturating_duration_since(now)
-        })
+        next.map_or(ASLEEP, |at| at.saturating_duration_since(now))
     }
 
     /// Whether somebody waits because a task is kept for another worker, which may change as time passes.
@@ -273,10 +260,14 @@ impl<'f, P: Position> Desk<'f, P> {
 
     fn reply<T: Send + 'static>(&mut self, to: oneshot::Sender<T>, answer: T) {
         // Who no longer listens asks again.
+        // Nobody is told before the commit: a crash in between must not take back what somebody has
+        // heard.
         self.replies.push(Box::new(move || drop(to.send(answer))));
     }
 
     /// What a volunteer asks as somebody else, as whom it is not known, is refused; the rest comes back.
+    // Numbers of workers are small and easily guessed. The answer is the one for a number that nobody
+    // has: it tells nothing of others.
     fn refuse_foreign(&mut self, ask: Ask) -> Option<Ask> {
         match ask {
             Ask::Exchange {
@@ -326,39 +317,11 @@ impl<'f, P: Position> Desk<'f, P> {
                 reply,
                 ..
             } => {
-                let stale = engine.heartbeat(now, worker, &holding, out);
-                let doubled = engine.doubled(worker, &holding);
-                let over = engine.is_over();
-                self.heard(worker, &holding);
-                let answer = stale.map(|mut stop| {
-                    let kills = self.kills.get(&worker).map(|kills| &kills.attempts);
-                    let kills = kills.into_iter().flatten();
-                    stop.extend(kills.filter(|held| holding.contains(held)));
-                    stop.extend(doubled);
-                    stop.sort_unstable();
-                    stop.dedup();
-                    (stop, over)
-                });
-                if let Some(Kills { attempts, .. }) = self.kills.get_mut(&worker) {
-                    attempts.retain(|held| holding.contains(held));
-                    if attempts.is_empty() {
-                        self.kills.remove(&worker);
-                    }
-                }
+                let answer = self.heartbeat(now, worker, &holding);
                 self.reply(reply, answer);
             }
             Ask::Leave { worker, reply, .. } => {
-                self.before_leave(worker);
-                // What it asked for in this group it is refused, since it is gone.
-                let left = self.engine.leave(now, worker, &mut self.out);
-                self.kills.remove(&worker);
-                if let Some(waiter) = self.waiters.take_of(worker) {
-                    let answer = Answer {
-                        is_unknown: true,
-                        ..Answer::default()
-                    };
-                    self.reply(waiter.reply, answer);
-                }
+                let left = self.leave(now, worker);
                 self.reply(reply, left);
             }
             Ask::Status(reply) => {
@@ -366,6 +329,8 @@ impl<'f, P: Position> Desk<'f, P> {
                 self.reply(reply, picture);
             }
             // Who no longer listens has no use for it.
+            // Nothing changes by it, and whoever asks decides nothing for workers: it need not wait for
+            // the commit.
             Ask::Observe(reply) => drop(reply.send(self.observed())),
             Ask::Left(reply) => drop(reply.send(self.left())),
             Ask::Task(task, reply) => {
@@ -407,69 +372,73 @@ impl<'f, P: Position> Desk<'f, P> {
                 }
                 self.reply(reply, ());
             }
-            Ask::Reorder(found) => {
-                if let Some(order) = found.order {
-                    let plan = engine.plan() + 1;
-                    engine.reorder(now, plan, cairn_engine::Order::of(&order), out);
-                    let tasks = order.iter().map(|t| t.0).collect();
-                    self.orders.push((plan, tasks));
-                }
-                self.meta.push(found.about.row());
-                self.about = Some(found.about);
-            }
+            Ask::Reorder(found) => self.reorder(now, found),
             Ask::Stop => self.is_stopping = true,
         }
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the fields of one request")]
-    fn exchange(
+    /// What a worker that is here is to stop, and whether all is over.
+    fn heartbeat(
         &mut self,
         now: Moment,
         worker: WorkerId,
-        mut returns: Vec<Handed>,
-        holding: Option<Vec<Held>>,
-        want: usize,
-        wait: Duration,
-        reply: oneshot::Sender<Answer>,
-    ) {
-        if self.must_release(worker, &mut returns) {
-            let again = returns;
-            let answer = Answer {
-                again,
-                ..Answer::default()
-            };
-            return self.reply(reply, answer);
-        }
-        // A worker has one request at a time: what it asked before, nobody hears any more.
-        if let Some(old) = self.waiters.take_of(worker) {
-            self.reply(old.reply, Answer::default());
-        }
-        let mut receipts = Vec::with_capacity(returns.len());
-        for handed in returns {
-            receipts.push(self.take_back(now, worker, handed));
-        }
-        let holding = holding.as_deref();
-        if let Some(holding) = holding {
-            self.heard(worker, holding);
-        }
-        let heard = (self.engine).exchange(now, worker, &[], holding, 0, &mut self.out);
-        if heard.refused == Some(Refusal::Unknown) {
-            let answer = Answer {
-                receipts,
-                is_unknown: true,
-                finished: self.engine.is_over(),
-                ..Answer::default()
-            };
-            return self.reply(reply, answer);
-        }
-        self.requests.push(Request {
-            worker,
-            want: want.saturating_sub(heard.granted.len()),
-            wait,
-            receipts,
-            granted: heard.granted,
-            reply,
+        holding: &[Held],
+    ) -> Result<(Vec<Held>, bool), Refusal> {
+        // Three who say stop: the engine, of what it does not know or no longer counts; kills
+        // that no answer may have brought; and of a task that the worker has twice, one.
+        let stale = self.engine.heartbeat(now, worker, holding, &mut self.out);
+        let doubled = self.engine.doubled(worker, holding);
+        let over = self.engine.is_over();
+        self.heard(worker, holding);
+        let answer = stale.map(|mut stop| {
+            let kills = self.kills.get(&worker).map(|kills| &kills.attempts);
+            let kills = kills.into_iter().flatten();
+            stop.extend(kills.filter(|held| holding.contains(held)));
+            stop.extend(doubled);
+            stop.sort_unstable();
+            stop.dedup();
+            (stop, over)
         });
+        if let Some(Kills { attempts, .. }) = self.kills.get_mut(&worker) {
+            // What it no longer names has ended. What it names was told just now, and is told
+            // again until then.
+            attempts.retain(|held| holding.contains(held));
+            if attempts.is_empty() {
+                self.kills.remove(&worker);
+            }
+        }
+        answer
+    }
+
+    /// A worker goes of its own accord.
+    fn leave(&mut self, now: Moment, worker: WorkerId) -> Result<(), Refusal> {
+        self.before_leave(worker);
+        // What it asked for in this group it is refused, since it is gone.
+        let left = self.engine.leave(now, worker, &mut self.out);
+        self.kills.remove(&worker);
+        if let Some(waiter) = self.waiters.take_of(worker) {
+            let answer = Answer {
+                is_unknown: true,
+                ..Answer::default()
+            };
+            self.reply(waiter.reply, answer);
+        }
+        left
+    }
+
+    /// Tasks go by another order from now on, or the one in force is told of otherwise.
+    fn reorder(&mut self, now: Moment, found: Found) {
+        if let Some(order) = found.order {
+            // In one group with the event that names it: no log speaks of an order that the store
+            // does not have.
+            let plan = self.engine.plan() + 1;
+            let by = cairn_engine::Order::of(&order);
+            self.engine.reorder(now, plan, by, &mut self.out);
+            let tasks = order.iter().map(|t| t.0).collect();
+            self.orders.push((plan, tasks));
+        }
+        self.meta.push(found.about.row());
+        self.about = Some(found.about);
     }
 
     /// Whether whoever shows this token may speak as that worker: a volunteer as itself alone.
@@ -478,166 +447,9 @@ impl<'f, P: Position> Desk<'f, P> {
         client_of(who).is_none() || known.is_some_and(|w| w.client() == client_of(who))
     }
 
-    fn stop_of(&mut self, worker: WorkerId) -> Vec<Held> {
-        let kills = self.kills.get_mut(&worker);
-        kills.map_or_else(Vec::new, |kills| {
-            kills.is_told = true;
-            kills.attempts.clone()
-        })
-    }
-
-    /// Attempts to be ended are told to whoever waits, and to the others when they are heard of. Answers of this group that are
-    /// worded already do not have them.
-    fn pass_on_kills(&mut self) {
-        for (worker, task, token) in std::mem::take(&mut self.out.kills) {
-            let kills = self.kills.entry(worker).or_default();
-            kills.attempts.push((task, token));
-            kills.is_told = false;
-            if let Some(waiter) = self.waiters.take_of(worker) {
-                let answer = Answer {
-                    stop: self.stop_of(worker),
-                    finished: self.engine.is_over(),
-                    ..Answer::default()
-                };
-                self.reply(waiter.reply, answer);
-            }
-        }
-        self.out.aborted.clear();
-    }
-
-    /// Whether something may have become eligible, or room free.
-    fn has_opened(&self) -> bool {
-        let opens = |event: &Event| {
-            !matches!(
-                event,
-                Event::Joined { .. } | Event::Leased { .. } | Event::Opened { .. } | Event::Paused
-            )
-        };
-        self.out.entries.iter().any(|entry| opens(&entry.event))
-    }
-
-    /// All requests of the group, and the long polls where something may have become eligible, as one batch: first come,
-    /// first served.
-    fn serve_requests(&mut self, now: Moment) {
-        let finished = self.engine.is_over();
-        let again = self.is_holding() && self.looked.elapsed() >= LOOK;
-        if again {
-            self.looked = Instant::now();
-        }
-        let opened = self.has_opened() || self.has_room_again();
-        let waiting = match opened || finished || again {
-            true => self.waiters.listening(),
-            false => Vec::new(),
-        };
-        let mut requests = std::mem::take(&mut self.requests);
-        if requests.len() > 1 {
-            // A worker has one request at a time: of two in one group the later one counts.
-            let mut seen = HashSet::new();
-            for request in requests.iter_mut().rev() {
-                if !seen.insert(request.worker) {
-                    request.want = 0;
-                }
-            }
-        }
-        let polls = waiting.iter().map(|&n| self.waiters.get(n));
-        let mut asked: Vec<(WorkerId, usize)> = polls.map(|w| (w.worker, w.want)).collect();
-        asked.extend(requests.iter().map(|r| (r.worker, r.want)));
-        let given = self.engine.ask_together(now, &asked, &mut self.out);
-        self.after_serving(&asked, &given);
-        if let Some(stamps) = &mut self.stamps {
-            let begun = given.iter().flatten().flatten();
-            begun.for_each(|granted| stamps.started(granted.task, granted.token));
-        }
-        let mut given = given.into_iter();
-        for (number, given) in waiting.into_iter().zip(given.by_ref()) {
-            let (granted, refused) = match given {
-                Ok(granted) => (granted, None),
-                Err(refusal) if finished || refusal == Refusal::Unknown => {
-                    (Vec::new(), Some(refusal))
-                }
-                Err(_) => continue,
-            };
-            let waiter = self.waiters.remove(number).expect("it was there");
-            let answer = Answer {
-                granted,
-                reason: refused.and_then(Reason::of),
-                is_unknown: refused == Some(Refusal::Unknown),
-                finished,
-                ..Answer::default()
-            };
-            self.reply(waiter.reply, answer);
-        }
-        for (request, given) in requests.into_iter().zip(given) {
-            self.answer(request, given, finished);
-        }
-        while let Some(waiter) = self.waiters.take_late(Instant::now()) {
-            // Who waited for it is heard of: it was there until now.
-            let heard = (self.engine).exchange(now, waiter.worker, &[], None, 0, &mut self.out);
-            let answer = Answer {
-                reason: (waiter.refused.and_then(Reason::of)).or(Some(Reason::NothingEligible)),
-                is_unknown: heard.refused == Some(Refusal::Unknown),
-                finished,
-                ..Answer::default()
-            };
-            self.reply(waiter.reply, answer);
-        }
-    }
-
-    /// Answers a request, or lets it wait.
-    fn answer(&mut self, request: Request, given: Result<Vec<Granted>, Refusal>, finished: bool) {
-        let Request {
-            worker,
-            want,
-            wait,
-            receipts,
-            mut granted,
-            reply,
-        } = request;
-        let refused = given.map(|more| granted.extend(more)).err();
-        let waits = granted.is_empty()
-            && receipts.is_empty()
-            && want > 0
-            && !wait.is_zero()
-            && !finished
-            && refused != Some(Refusal::Unknown)
-            && self.kills.get(&worker).is_none_or(|kills| kills.is_told);
-        if waits {
-            let until = Instant::now() + wait;
-            return self.waiters.push(Waiter {
-                worker,
-                want,
-                until,
-                refused,
-                reply,
-            });
-        }
-        let answer = Answer {
-            receipts,
-            granted,
-            stop: self.stop_of(worker),
-            reason: refused.and_then(Reason::of),
-            is_unknown: refused == Some(Refusal::Unknown),
-            finished,
-            again: Vec::new(),
-        };
-        self.reply(reply, answer);
-    }
-
-    fn dismiss_waiters(&mut self) {
-        let finished = self.engine.is_over() || self.stuck().is_some();
-        let numbers = self.waiters.listening();
-        for number in numbers {
-            let waiter = self.waiters.remove(number).expect("it was there");
-            let answer = Answer {
-                finished,
-                ..Answer::default()
-            };
-            self.reply(waiter.reply, answer);
-        }
-    }
-
     /// Writes down what happened, then answers.
     fn commit(&mut self) -> Result<(), StoreError> {
+        // Looking changes nothing: such a group costs no wait for the disk.
         if !self.out.entries.is_empty() || !self.orders.is_empty() || !self.meta.is_empty() {
             let mut meta = std::mem::take(&mut self.meta);
             meta.extend(self.learnt().map(|text| (SIZES, text)));
@@ -649,6 +461,8 @@ impl<'f, P: Position> Desk<'f, P> {
                 ..Group::default()
             };
             let begin = Instant::now();
+            // If this fails, all replies of the group are dropped with the desk: whoever asked hears
+            // nothing, and asks again.
             self.store.append_group(&group)?;
             // Only now: until the commit nothing says that the others are not needed.
             self.forget_held(&group.entries);

@@ -12,9 +12,23 @@ use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 
 /// Files that the server has open for itself.
+// Store, its log and its readers are a dozen, and each of the threads that wait for disks may have a file or two. Too few, and
+// accepting fails for want of descriptors; far more would be connections that nobody gets.
 const OWN_FILES: u64 = 256;
 /// What a connection may need: itself, and a file that goes up or down.
 const FILES: u64 = 2;
+
+/// However few files the system allows, so many connections there are.
+// With none the server would listen and never answer. A judgement: some workers, and somebody who looks.
+const FEWEST: u64 = 8;
+/// A head has no more fields, and no more bytes, than these.
+// A stranger sends a head before any token is looked at, and takes so much memory for it. Requests of ours have a dozen fields and
+// less than a kilobyte; proxies add some.
+const FIELDS: usize = 64;
+const HEAD: usize = 64 << 10;
+/// When nobody can be let in, it is tried again after so long.
+// Without a break the loop would take a whole processor until some other connection ends.
+const REFUSED: Duration = Duration::from_millis(50);
 
 /// So many connections there may be at once: what is wanted, or what the system's limit on open files allows, which is raised as far as
 /// it can be.
@@ -31,7 +45,7 @@ pub(crate) fn connections(wanted: usize) -> usize {
         let _ = setrlimit(Resource::Nofile, raised);
     }
     let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let most = (files.saturating_sub(OWN_FILES) / FILES).max(8);
+    let most = (files.saturating_sub(OWN_FILES) / FILES).max(FEWEST);
     wanted.clamp(1, usize::try_from(most).unwrap_or(usize::MAX))
 }
 
@@ -64,7 +78,7 @@ pub(crate) async fn accept(
         };
         let Ok((stream, _)) = accepted else {
             // Too many open files, most likely: others must end before it gets better.
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            tokio::time::sleep(REFUSED).await;
             continue;
         };
         let (door, stopped) = (door.clone(), stopped.clone());
@@ -99,8 +113,8 @@ impl Door {
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.patience)
-            .max_headers(64)
-            .max_buf_size(64 << 10)
+            .max_headers(FIELDS)
+            .max_buf_size(HEAD)
             .serve_connection(io, service);
         let mut connection = std::pin::pin!(connection);
         tokio::select! {

@@ -37,6 +37,8 @@ impl Fault {
     /// The server is about to end: nobody answers any more.
     pub(crate) fn ending() -> Fault {
         Fault::new(
+            // A status that clients take for passing: a worker waits and asks again, with all that it
+            // has.
             StatusCode::SERVICE_UNAVAILABLE,
             "the server is ending",
             "ask again in a moment, when it was started again",
@@ -52,6 +54,8 @@ impl Fault {
                 "the server's disk is full",
                 "make room on the server's disk, then ask again",
             ),
+            // The kind alone: what the system says may name paths of this machine, and whoever asks may
+            // be a stranger.
             kind => Fault::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 format!("the server's disk failed: {kind}"),
@@ -71,6 +75,7 @@ impl IntoResponse for Fault {
         )
             .into_response();
         if self.status == StatusCode::UNAUTHORIZED {
+            // HTTP asks for it with this status.
             let challenge = header::HeaderValue::from_static("Bearer");
             response
                 .headers_mut()

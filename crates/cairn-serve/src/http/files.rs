@@ -50,6 +50,7 @@ impl Drop for Counted {
 struct Seen {
     bytes: u64,
     changed: (i64, i64),
+    // One of the same size may take its place within a tick of the clock: it has another number.
     inode: u64,
 }
 
@@ -118,6 +119,7 @@ impl Files {
         private::folder(&folder.join("held"))?;
         let transit = Arc::new(Transit::default());
         let allowance = Arc::new(Allowance::new(allowed));
+        // What was there before a restart takes its room all the same, and counts for whoever has it.
         for inside in shelves(folder) {
             for entry in std::fs::read_dir(inside).into_iter().flatten() {
                 let entry = entry?;
@@ -177,6 +179,7 @@ impl Files {
 
     /// Removes an upload; one that stays behind goes on counting, and does no other harm.
     fn remove(&self, path: &Path) {
+        // Before it goes: afterwards nobody knows how much to give back.
         let bytes = std::fs::metadata(path).map_or(0, |m| m.len());
         if std::fs::remove_file(path).is_ok() {
             self.gone(path, bytes);
@@ -194,6 +197,8 @@ impl Files {
     /// A declared file that has this digest, with its size.
     pub(crate) fn read(&self, digest: &str) -> Result<(File, u64)> {
         let missing = || Error::new(ErrorKind::NotFound, "no file of this digest");
+        // Only what was told as an input of a task has a digest here: nobody reads other files of the
+        // folder by guessing. A restart forgets them, and the client is told to ask for the inputs anew.
         let path = lock(&self.paths).get(digest).cloned().ok_or_else(missing)?;
         // Opened first, then compared: what is sent is this one, whatever takes its place by then.
         let file = self.flow.read(&path)?;
@@ -215,6 +220,8 @@ impl Files {
         let digest = match known.filter(|(then, _)| *then == seen) {
             Some((_, digest)) => digest,
             None => {
+                // No lock is held: others must not wait for a large file. At worst two digest the same
+                // one.
                 let digest = digest_of(&mut file)?;
                 lock(&self.digests).insert(path.to_owned(), (seen.clone(), digest.clone()));
                 digest

@@ -41,6 +41,8 @@ impl<S> Impatient<S> {
             return tried;
         }
         let limit = self.limit;
+        // It goes on from the first wait, however often it is asked meanwhile; enough that was taken, or
+        // all of it, ends it.
         let clock = self.clock.get_or_insert_with(|| Box::pin(sleep(limit)));
         match clock.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(Err(Error::new(
@@ -72,6 +74,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<Result<()>> {
+        // Whoever sends too slowly is somebody else's business: heads have a time of their own, and so
+        // has each piece of a body.
         Pin::new(&mut self.inner).poll_read(context, into)
     }
 }

@@ -8,9 +8,16 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// Of a log that is longer, the rest is not kept.
+// A task that prints in a circle must not fill the disk. Far less, and logs of real programs would be cut; it is read as a whole, so
+// far more would be a burden to whoever asks for it.
 pub(crate) const LONGEST: u64 = 64 << 20;
 /// So much is kept of what a volunteer's attempt printed that did not count.
+// Enough to see what went wrong. It is no longer held against the volunteer's allowance: so it must be little, however often
+// somebody is wrong.
 const SHORT: u64 = 64 << 10;
+/// A line of ours is looked for in so much of the end of a log.
+// Our lines are sentences, some with a path: a kilobyte holds the longest that is not made by malice.
+const LAST: u64 = 1 << 10;
 /// How a line of ours begins.
 const OURS: &[u8] = b"cairn: ";
 
@@ -53,9 +60,10 @@ impl Logs {
         if self.bytes(task, token) <= SHORT {
             return;
         }
-        let last = self.read(task, Some(token), 1 << 10).unwrap_or_default();
+        let last = self.read(task, Some(token), LAST).unwrap_or_default();
         let begins = last.windows(OURS.len()).rposition(|w| w == OURS);
         // One that stays long takes room and does no other harm.
+        // The last line of ours says why it failed: it moves behind what is left.
         let cut = File::options().write(true).open(self.at(task, token));
         let _ = cut.and_then(|file| {
             file.set_len(SHORT)?;
@@ -110,6 +118,7 @@ impl Logs {
         let entries = std::fs::read_dir(&folder).map_err(|_| missing())?;
         let tokens = entries.filter_map(|e| of(e.ok()?.file_name().to_str()?));
         let found = tokens.filter(|&t| token.is_none_or(|asked| asked == t));
+        // Tokens grow with every start and attempt: the largest is the latest.
         let found = found.max().ok_or_else(missing)?;
         let name = format!("{}-{}.log", found.epoch, found.attempt);
         let mut file = File::open(folder.join(name))?;

@@ -13,10 +13,13 @@ fn file(kind: &'static str, text: &'static str) -> Response {
     let headers = [
         (header::CONTENT_TYPE, kind),
         (header::CONTENT_SECURITY_POLICY, POLICY),
+        // Nothing that is sent from here is taken for anything but what it says.
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
+        // Another version may serve at the same address tomorrow, and speaks with its own page alone.
         (header::CACHE_CONTROL, "no-cache"),
         (
+            // The page has a token: whoever opened its window gets no hold on it.
             HeaderName::from_static("cross-origin-opener-policy"),
             "same-origin",
         ),

@@ -172,6 +172,7 @@ pub(crate) fn line(seq: i64, entry: &Entry, tasks: &dyn Tasks) -> String {
             for (kind, fields) in kinds {
                 line.insert("event".into(), Value::String(kind));
                 if let Value::Object(mut fields) = fields {
+                    // The number as well: it is what leases and logs go by.
                     if let Some(id) = fields.remove("task") {
                         let name = id.as_u64().and_then(|id| tasks.name(Task(id)));
                         line.insert("task".into(), json!(name));

@@ -12,6 +12,8 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 /// Whoever sends or takes nothing for so long is not waited for.
+// A judgement: shorter breaks are those of a line that is bad but not dead, and clients of ours wait as long for an answer. Far
+// longer, and ends that are gone hold connections, and uploads their place, for it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn slow() -> Fault {

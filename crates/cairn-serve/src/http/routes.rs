@@ -22,8 +22,12 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 /// JSON bodies are no longer than this.
+// As many returns as are allowed at once have 800 bytes each: a few files with their digests. A body is in memory as a whole, so this
+// times its connections is what somebody with a token can take.
 const LONGEST_JSON: usize = 8 << 20;
 /// What is asked for at once is no more than this.
+// The desk takes one request at a time: at 250,000 cycles a second (docs/serving.md) so many take 40 ms, in which nobody else is
+// heard. The document of the interface says the same number (`types.rs`).
 const MOST: usize = 10_000;
 
 type Server = State<Arc<Shared>>;
@@ -94,6 +98,8 @@ pub(super) fn attempt((task, token): Held) -> Attempt {
 impl Shared {
     pub(super) async fn ask<T>(&self, make: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Reply<T> {
         let (reply, answer) = oneshot::channel();
+        // The inbox has no end, but whoever asks waits for its answer: there are hardly more asks than
+        // connections.
         self.desk.send(make(reply)).map_err(|_| Fault::ending())?;
         answer.await.map_err(|_| Fault::ending())
     }
@@ -129,6 +135,8 @@ pub(super) async fn for_long<T: Send + 'static>(
     server: &Shared,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Reply<T> {
+    // The turn goes along to the thread. A client that hangs up ends this future, but not the work: its
+    // turn must not be another's while the disk is still busy with it.
     let turn = server.long.clone().acquire_owned().await;
     let turn = turn.map_err(|_| Fault::ending())?;
     beside(move || {

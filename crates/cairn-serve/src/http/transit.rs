@@ -1,13 +1,20 @@
 //! Bytes of uploads on their way to their places, and how many there may be. Knows no files.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What is under way, and what is let in.
+#[derive(Debug, Default)]
+pub(crate) struct Transit(
+    // One lock for all three. Were they looked at one after the other, an upload that saw the old
+    // limit could come in behind a desk that has just set a new one and counted.
+    Mutex<Under>,
+);
+
 #[derive(Debug)]
-pub(crate) struct Transit {
-    bytes: AtomicU64,
-    most: AtomicU64,
-    is_alone: AtomicBool,
+struct Under {
+    bytes: u64,
+    most: u64,
+    is_alone: bool,
 }
 
 /// Why no more is let in.
@@ -19,27 +26,32 @@ pub(crate) enum NoRoom {
     Ever,
 }
 
-impl Default for Transit {
+impl Default for Under {
     /// Nobody counts.
-    fn default() -> Transit {
-        Transit {
-            bytes: AtomicU64::new(0),
-            most: AtomicU64::new(u64::MAX),
-            is_alone: AtomicBool::new(false),
+    fn default() -> Under {
+        Under {
+            bytes: 0,
+            most: u64::MAX,
+            is_alone: false,
         }
     }
 }
 
 impl Transit {
+    fn under(&self) -> MutexGuard<'_, Under> {
+        // Nobody leaves anything half done in it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// So many bytes may be under way from now on. What is there stays.
     pub(crate) fn allow(&self, most: u64, is_alone: bool) {
-        self.most.store(most, Ordering::SeqCst);
-        self.is_alone.store(is_alone, Ordering::SeqCst);
+        let mut under = self.under();
+        (under.most, under.is_alone) = (most, is_alone);
     }
 
     /// Bytes that are under way, or let in.
     pub(crate) fn bytes(&self) -> u64 {
-        self.bytes.load(Ordering::SeqCst)
+        self.under().bytes
     }
 
     /// Lets so many more in, all or none.
@@ -47,30 +59,30 @@ impl Transit {
     /// # Errors
     /// If there is no room.
     pub(crate) fn take(&self, more: u64) -> Result<(), NoRoom> {
-        let most = self.most.load(Ordering::SeqCst);
-        let fits = |now: u64| {
-            now.checked_add(more)
-                // No bytes at all fit always, however full it is.
-                .filter(|all| *all <= most || more == 0)
-        };
-        let taken = (self.bytes).fetch_update(Ordering::SeqCst, Ordering::SeqCst, fits);
-        match taken {
-            Ok(_) => Ok(()),
-            Err(_) if self.is_alone.load(Ordering::SeqCst) => Err(NoRoom::Ever),
-            Err(_) => Err(NoRoom::Now),
+        let mut under = self.under();
+        let all = under.bytes.checked_add(more);
+        // No bytes at all fit always, however full it is.
+        match all.filter(|all| *all <= under.most || more == 0) {
+            Some(all) => {
+                under.bytes = all;
+                Ok(())
+            }
+            None if under.is_alone => Err(NoRoom::Ever),
+            None => Err(NoRoom::Now),
         }
     }
 
     /// So many are there, whatever is allowed.
     pub(crate) fn found(&self, bytes: u64) {
-        self.bytes.fetch_add(bytes, Ordering::SeqCst);
+        let mut under = self.under();
+        under.bytes = under.bytes.saturating_add(bytes);
     }
 
     /// So many are under way no more.
     pub(crate) fn give(&self, bytes: u64) {
-        let less = |now: u64| Some(now.saturating_sub(bytes));
-        // It always has an answer.
-        let _ = (self.bytes).fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
+        let mut under = self.under();
+        // Files may have been put there, or cut, by somebody else since they were counted.
+        under.bytes = under.bytes.saturating_sub(bytes);
     }
 }
 
@@ -97,5 +109,34 @@ mod tests {
         transit.give(1000);
         assert_eq!(transit.bytes(), 0);
         assert_eq!(transit.take(u64::MAX), Err(NoRoom::Now));
+    }
+
+    /// Whoever sets a limit and then counts has counted all that the old limit let in.
+    #[test]
+    fn nothing_comes_in_by_a_limit_that_no_longer_holds() {
+        let transit = Transit::default();
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        let order = std::sync::atomic::Ordering::Relaxed;
+        let late = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(order) {
+                    if transit.take(60).is_ok() {
+                        transit.give(60);
+                    }
+                }
+            });
+            let mut late = 0;
+            for _ in 0..500_000 {
+                transit.allow(100, false);
+                transit.allow(50, false);
+                // What is there goes, and nothing comes: 60 do not fit.
+                if transit.bytes() == 0 && (0..5).any(|_| transit.bytes() > 0) {
+                    late += 1;
+                }
+            }
+            is_over.store(true, order);
+            late
+        });
+        assert_eq!(late, 0);
     }
 }

@@ -9,9 +9,11 @@ use cairn_engine::Digest;
 /// contents were checked when they were uploaded.
 pub(crate) fn of_outputs(made: &[Made]) -> Digest {
     let mut all: Vec<&Made> = made.iter().collect();
+    // Each names them in an order of its own, which is no difference in what was made.
     all.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     let mut hasher = blake3::Hasher::new_derive_key("cairn 2026 outputs of a task");
     for made in all {
+        // The length first: no other list of paths and digests comes to the same bytes.
         hasher.update(&(made.path.len() as u64).to_le_bytes());
         hasher.update(made.path.as_bytes());
         hasher.update(made.digest.as_bytes());

@@ -23,20 +23,27 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc as pipe, oneshot};
 
 /// Changes are told no more often than this.
+// A fourth of a second looks like at once; each time costs a look at the journal and words for everybody who watches.
 const TICK: Duration = Duration::from_millis(250);
 /// Where nothing changes, that is told so often.
 // By that a page knows that what it shows is fresh.
 const PULSE: Duration = Duration::from_secs(2);
 /// Whoever takes nothing for so long watches no more.
+// As long as other answers wait for their far end; a page that was only asleep comes back by itself.
 const STALLED: Duration = Duration::from_secs(30);
 /// Events are read from the journal in pieces of this size.
 // Each piece is a transaction of its own: a long one would make the log beside the store grow without bound.
 const EVENTS: usize = 8192;
 /// A report has the names of so many tasks.
+// These three for the reasons of `report.rs`: 4,000 bytes are about as many lines as it has there.
 const NAMED: u64 = 20_000;
 /// A report has so many logs, and so much of each.
 const LOGS: usize = 30;
 const LOG_BYTES: u64 = 4000;
+
+/// Where nobody watches, so long nothing has to be done.
+// Whoever asks ends the wait: any time would do that can be added to a clock.
+const ASLEEP: Duration = Duration::from_secs(3600);
 
 /// What is shown beside the run itself.
 pub trait Sight: Send + Sync {
@@ -75,6 +82,8 @@ struct Watcher {
 impl Watcher {
     /// Tells it something. If it has not taken what it was told before, it is behind.
     fn tell(&mut self, text: &Bytes) {
+        // Never waits: one page on a bad line must not hold up the others. A change that is left out
+        // makes all later ones useless to it, so it hears nothing more until it can take the whole.
         self.behind = match self.to.try_send(Ok(text.clone())) {
             Err(TrySendError::Full(_)) => self.behind.or_else(|| Some(Instant::now())),
             _ => None,
@@ -115,8 +124,9 @@ fn follow(setup: &Setup, inbox: &mpsc::Receiver<Look>) {
     let mut thread = Thread::new(setup, live, scene);
     thread.handle(first);
     loop {
+        // Ticks go on only while somebody watches: else nothing wakes this thread.
         let wait = match thread.watchers.is_empty() {
-            true => Duration::from_secs(3600),
+            true => ASLEEP,
             false => (thread.looked + TICK).saturating_duration_since(Instant::now()),
         };
         match inbox.recv_timeout(wait) {
@@ -252,6 +262,8 @@ impl<'a> Thread<'a> {
         let has = |plan: &Plan| plan.order == number;
         let mut is_new = false;
         if !self.plan.as_ref().is_some_and(has) {
+            // Another order has another profile, but the bound is of the dag: it need not be looked for
+            // again.
             let bound = self.plan.take();
             let order = || self.reader.as_ref().and_then(|r| r.order(number).ok()?);
             let order = || order().map(|order| order.into_iter().map(|task| Task(task.into())));
@@ -271,7 +283,7 @@ impl<'a> Thread<'a> {
             && let Some(bound) = sight.bound()
         {
             plan.bound = Some(few(&bound.eligible));
-            plan.verdict = Some(bound.verdict.to_owned());
+            plan.verdict = Some(bound.verdict);
             is_new = true;
         }
         is_new
@@ -280,6 +292,7 @@ impl<'a> Thread<'a> {
     /// What only the desk knows: who was heard of when, and storage.
     fn ask_status(&mut self) {
         let (reply, answer) = oneshot::channel();
+        // The desk may have ended: then what it said last stands.
         if self.setup.desk.send(Ask::Status(reply)).is_err() {
             return;
         }

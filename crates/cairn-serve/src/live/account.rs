@@ -69,6 +69,7 @@ impl Account {
     /// Where its time went until now.
     pub(super) fn idle(&self, now: Totals) -> Idle {
         let mut idle = self.idle;
+        // Booked when it went: whoever is gone is not idle.
         if self.state != "here" {
             return idle;
         }
@@ -79,7 +80,10 @@ impl Account {
         idle.busy += f64::from(self.busy_cpus.min(self.offer.cpus)) * time;
         idle.nothing_eligible += free * nothing;
         idle.paused += free * paused;
+        // Differences of sums may be off by a rounding: never less than nothing.
         let rest = free * (time - nothing - paused).max(0.0);
+        // As it was when the stretch began: looking at every change of what is eligible would take all
+        // workers for each task.
         match self.fits {
             true => idle.server += rest,
             false => idle.resources += rest,

@@ -4,8 +4,13 @@ use super::told::Sample;
 use std::collections::VecDeque;
 
 /// More points than these are thinned out.
+// At least half as many stay: still more than a wide screen has dots for the curve. All are told to whoever begins to look.
 const MOST: usize = 2048;
+/// Of what is new between two looks, more points than these are.
+// Only where a fourth of a second has hundreds of ends: no eye tells more of them apart.
+const FRESH: usize = MOST / 4;
 /// How far back a rate looks, in seconds.
+// A judgement: shorter, and the time that is left jumps with every task; longer, and it does not notice workers that came or went.
 const LATELY: f64 = 60.0;
 
 /// Points over the number of executed tasks.
@@ -31,7 +36,7 @@ impl Course {
         }
         self.told += 1;
         self.latest = Some(sample);
-        thin(&mut self.fresh, MOST / 4);
+        thin(&mut self.fresh, FRESH);
         if self.points.len() > MOST {
             thin(&mut self.points, MOST);
             self.stride *= 2;
@@ -104,7 +109,7 @@ mod tests {
             assert!(all.len() <= MOST + 1);
             assert_eq!((all[0], all[all.len() - 1]), (sample(0), sample(many - 1)));
             assert!(all.windows(2).all(|w| w[0].0 < w[1].0));
-            assert!(course.take_fresh().len() <= MOST / 4 + 1);
+            assert!(course.take_fresh().len() <= FRESH + 1);
             assert!(course.take_fresh().is_empty());
         }
     }

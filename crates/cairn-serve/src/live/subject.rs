@@ -46,6 +46,8 @@ pub fn profile(subject: &dyn Subject, order: impl Iterator<Item = Task>) -> Vec<
     let mut all = vec![eligible(&*position)];
     let mut opened = Vec::new();
     while let Some(Reverse(next)) = ready.pop() {
+        // What is eligible can be executed once: an order that names a task twice is damaged, and its
+        // beginning is all there is to show.
         if position.execute(order[next], &mut opened).is_err() {
             break;
         }

@@ -1,19 +1,30 @@
 //! What the fold has, in the words of a page. Changes nothing but what it remembers to have told.
 
 use super::account::{Account, Totals};
+use super::attempts::{Ended, How};
 use super::told::{
     AttemptTold, FailureTold, Running, SlowTold, Span, StepTold, Update, WorkerTold,
 };
-use super::{Ended, How, Live, SLOWEST, seconds};
+use super::{Live, SLOWEST, seconds};
 use cairn_dag::TaskId;
 use cairn_engine::{Moment, Task, WorkerId};
 use cairn_theory::game::Standing;
 use std::collections::HashSet;
 
 /// Lists have no more than so many.
+// The page shows fifty failures and a hundred workers; each change tells the list anew, to everybody who watches.
 const SHOWN: usize = 100;
+/// Of so many of the newest failures those are looked for that were given up.
+// Else those that were tried again could push them out of the list. All of them would be too many to look at with every change.
+const LOOKED_AT: usize = 10 * SHOWN;
+/// The path that decides has no more than so many tasks, from its end.
+// The page shows forty. In a chain of a million tasks it would be looked for, and told, a million long with every change.
 const LONGEST_PATH: usize = 500;
+/// No more attempts under way are told than these.
+// Each is told anew with every change. The page has far fewer lanes; a judgement.
+const RUNNING: usize = 2000;
 /// So many attempts are told to whoever begins to look.
+// As many as the page keeps (`MOST_SPANS` in `page/src/model.ts`).
 const SPANS: usize = 20_000;
 
 impl Live<'_> {
@@ -69,6 +80,7 @@ impl Live<'_> {
             .filter_map(|&s| count(s))
             .sum::<u64>() as f64;
         let is_settled = self.position.is_settled();
+        // The time of a run that is over stands still, whenever somebody looks.
         let now = if is_settled { self.last_end() } else { now };
         let began = self.began.map(seconds);
         let rate = began.and_then(|began| self.course.rate(seconds(now), began));
@@ -77,7 +89,7 @@ impl Live<'_> {
             .map(|(&(task, _), open)| (open.worker.0, task, seconds(open.begin)))
             .collect();
         running.sort_by(|a, b| a.2.total_cmp(&b.2).then(a.1.cmp(&b.1)));
-        running.truncate(2000);
+        running.truncate(RUNNING);
         Update {
             now: seconds(now),
             seq: self.seq,
@@ -132,6 +144,7 @@ impl Live<'_> {
         };
         let all = || self.workers.numbered();
         let here = all().filter(|(_, w)| w.state == "here");
+        // Those who are here first, then the newest of those who went: the list is cut at its end.
         let gone = all().rev().filter(|(_, w)| w.state != "here");
         here.chain(gone).take(SHOWN).map(told).collect()
     }
@@ -175,7 +188,7 @@ impl Live<'_> {
             }
         };
         // Of very many only the newest are looked at.
-        let newest = self.failures.iter().rev().take(10 * SHOWN).map(told);
+        let newest = self.failures.iter().rev().take(LOOKED_AT).map(told);
         let (mut shown, again): (Vec<_>, Vec<_>) = newest.partition(|failure| failure.for_good);
         shown.extend(again);
         shown.truncate(SHOWN);
@@ -210,6 +223,8 @@ impl Live<'_> {
         while let Some(task) = next.filter(|_| path.len() < LONGEST_PATH) {
             let (begin, end) = self.done[task.index()];
             let parents = dag.parents(task).iter().copied();
+            // The parent that ended last is the one that it waited for; of two at one moment any, but
+            // always the same.
             let latest = parents.max_by_key(|p| (self.done[p.index()].1, *p));
             let latest = latest.filter(|p| self.done[p.index()].1 > Moment(0));
             let eligible = match latest {

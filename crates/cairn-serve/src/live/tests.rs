@@ -2,7 +2,7 @@
 
 use super::*;
 use cairn_dag::{Flow, TaskId};
-use cairn_engine::{Engine, Frozen, Implicit, Offer, Order, Outbox, Outcome};
+use cairn_engine::{Cause, Engine, Frozen, Implicit, Offer, Order, Outbox, Outcome};
 use cairn_oracle::{Random, random_dag};
 
 /// A random run: its journal, and how the engine stands at its end.
@@ -30,6 +30,9 @@ fn check(seed: u64) {
     let (mut capacity, mut pieces) = (0.0, Vec::new());
     // Somebody who comes later: the whole then, and changes from there.
     let mut later: Option<Update> = None;
+    // Whatever was ever leased may come back, also what was given up for lost; by task how long what counted took.
+    let mut leased: Vec<(Task, Token, Moment)> = Vec::new();
+    let mut took: Vec<(f64, u64)> = Vec::new();
     for _ in 0..80 {
         let step = random.below(5) as u64 * 1_000_000;
         let here = engine.workers().iter().filter(|w| w.is_here);
@@ -41,7 +44,7 @@ fn check(seed: u64) {
         let worker = workers[random.below(workers.len())];
         let held: Vec<_> = engine.held().collect();
         let task = Task(random.below(tasks) as u64);
-        match random.below(12) {
+        match random.below(13) {
             0 => workers.push(engine.join(now, "b", Offer::cpus(1), &mut out)),
             1 => drop(engine.leave(now, worker, &mut out)),
             2..6 => drop(engine.ask(now, worker, 1 + random.below(2), &mut out)),
@@ -59,9 +62,22 @@ fn check(seed: u64) {
             }
             10 => drop(engine.cancel(now, task, &mut out)),
             11 => drop(engine.revive(now, task, &mut out)),
+            12 if !leased.is_empty() => {
+                let (task, token, _) = leased[random.below(leased.len())];
+                engine.give_back(now, task, token, Outcome::Executed, &mut out);
+            }
             _ => (),
         }
         for entry in out.entries.drain(..) {
+            match entry.event {
+                Event::Leased { task, token, .. } => leased.push((task, token, entry.at)),
+                Event::Executed { task, token, .. } => {
+                    let mut begun = leased.iter().filter(|l| (l.0, l.1) == (task, token));
+                    let (_, _, begin) = begun.next().expect("it was leased");
+                    took.push((entry.at.since(*begin).0 as f64 / 1e6, task.0));
+                }
+                _ => (),
+            }
             seq += 1;
             live.hear(seq, &entry).unwrap();
         }
@@ -137,6 +153,12 @@ fn check(seed: u64) {
         assert!(attempts.windows(2).all(|w| w[0].begin <= w[1].begin));
         assert!(attempts.iter().all(|a| a.begin >= seconds(begin)));
     }
+    // How long each took that counted, late ones too.
+    took.sort_by(|a, b| b.0.total_cmp(&a.0));
+    took.truncate(SLOWEST);
+    let told = live.slowest.iter().map(|slow| slow.0);
+    assert!(told.eq(took.iter().map(|slow| slow.0)));
+    assert!(live.lapsed.len() <= leased.len());
     // The path goes from parent to child without a gap, and ends with the last.
     let path = whole.path.unwrap();
     for pair in path.windows(2) {

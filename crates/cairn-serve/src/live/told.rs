@@ -1,6 +1,8 @@
 //! What a page is told of a run, as types: the page has the same in `page/src/contract.ts`. Knows no run.
 
+use crate::found::verdict_out;
 use crate::http::types::Storage;
+use cairn_theory::Verdict;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -38,7 +40,9 @@ pub struct Plan {
     #[schema(value_type = Option<Vec<Vec<u64>>>)]
     pub bound: Option<Vec<(u64, u64)>>,
     /// What is proved: `optimal`, `none-exists`, or `open`.
-    pub verdict: Option<String>,
+    #[serde(serialize_with = "verdict_out")]
+    #[schema(value_type = Option<String>)]
+    pub verdict: Option<Verdict>,
 }
 
 /// Executed tasks, seconds since 1970, tasks that are eligible or leased, leased ones.

@@ -92,11 +92,13 @@ pub(crate) fn again(
             why[task.index()] = Some(Why::Command);
             continue;
         }
+        // What the flow itself says to be executed was so elsewhere: its files need not be here.
         if !given.minds_files || (said(task) && !known.stamps.contains_key(&task)) {
             continue;
         }
         let stamp = known.stamps.get(&task);
         let is_cut = |files: &mut Files<'_>, s: &Stamp| s.outputs != files.outputs(task);
+        // Sizes only after another boot: else a file that is there was written whole by a process that ended well.
         if files.missing(task, false).is_some()
             || (given.is_other_boot && stamp.is_some_and(|s| is_cut(files, s)))
         {

@@ -37,6 +37,7 @@ impl Course {
     /// The better order, if it has come.
     pub(super) fn found(&mut self) -> Option<Found> {
         let found = self.better.as_ref()?.try_recv();
+        // Nobody looks any more: from now on the loop asks no channel.
         if matches!(found, Err(TryRecvError::Disconnected)) {
             self.better = None;
         }
@@ -57,6 +58,8 @@ impl Course {
         order: Vec<TaskId>,
         is_executed: impl Fn(TaskId) -> bool,
     ) -> &[TaskId] {
+        // The order is stored with the run: what was started under an earlier one stands where it was, and not where the new one
+        // would have had it.
         let mut is_first = self.is_started.clone();
         let mut first = Vec::with_capacity(order.len());
         for &task in self.order.as_ref().unwrap_or(&order) {

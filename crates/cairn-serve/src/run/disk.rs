@@ -63,9 +63,11 @@ impl<P: Position> Drive<'_, P> {
             if granted.is_empty() && !has_due {
                 return false;
             }
+            // All grants of one turn by one commit: a sync for each would be what a task of milliseconds waits for.
             self.hand_over(writer, broken, out);
             if let Err(error) = writer.flush() {
                 broken.get_or_insert(error);
+                // Not one of them was started, and none will be: what runs is waited for.
                 for Granted { task, token, .. } in granted {
                     self.give_back(task, token, Outcome::GivenBack, out);
                 }
@@ -104,6 +106,7 @@ impl<P: Position> Drive<'_, P> {
         let Some(disk) = &mut self.disk else {
             return Idle::End;
         };
+        // Others may delete something; we alone cannot.
         if disk.is_squeezed(&self.engine) {
             if self.waits_since.is_none() {
                 self.waits_since = Some(Instant::now());

@@ -20,7 +20,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How often somebody may look at the run while nothing happens.
+// Within this time Ctrl-C is heard, a better order is taken, and memory is looked at: ten times a second, as the docs say. Far
+// shorter, and a run that waits for long tasks keeps a processor awake.
 const PULSE: Duration = Duration::from_millis(100);
+
+/// So much of a task's name is in that of its log.
+// Names of files have 255 bytes at the most; these letters are one each, and numbers come behind them.
+const LONGEST_NAME: usize = 100;
 
 /// So many tasks that have nothing to run may end before the rest is looked at.
 // Else a flow of nothing but these would hear of no Ctrl-C and write nothing down before its end.
@@ -210,8 +216,9 @@ impl<'a, P: Position> Drive<'a, P> {
         store: Store,
         asked: &(dyn Fn() -> u32 + Sync),
     ) -> Result<bool, RunError> {
-        let writer = Writer::new(store, WINDOW);
+        let writer = Writer::new(store, WINDOW)?;
         let was_stopped = apart(|| self.turn(&writer, asked))?;
+        // Also the last window: whoever is told that a run is over may cut the power.
         writer.close().map_err(RunError::Stopped)?;
         // All is committed.
         self.tend_disk(|| u64::MAX);
@@ -223,6 +230,7 @@ impl<'a, P: Position> Drive<'a, P> {
         writer: &Writer,
         asked: &(dyn Fn() -> u32 + Sync),
     ) -> Result<bool, RunError> {
+        // On this thread alone, and dropped at its end: whatever goes wrong below, nothing runs on unseen.
         let mut processes = Processes::new()?;
         let mut ended = Vec::new();
         let mut out = Outbox::default();
@@ -244,6 +252,7 @@ impl<'a, P: Position> Drive<'a, P> {
                     true => self.start_committed(&mut processes, writer, &mut broken, &mut out),
                     false => self.start_some(&mut processes, &mut out),
                 };
+            // What ended at once may have ended the whole run by its exit code.
             self.carry_out(&mut processes, Ending::Stop, &mut out);
             self.hand_over(writer, &mut broken, &mut out);
             if may_go_on {
@@ -258,6 +267,7 @@ impl<'a, P: Position> Drive<'a, P> {
                     false => break,
                 }
             }
+            // Ends before the clock: who ended in time has ended in time, also where this loop comes late.
             processes.wait(self.pause(), &mut ended)?;
             for ended in ended.drain(..) {
                 self.end(ended, &mut out);
@@ -301,6 +311,7 @@ impl<'a, P: Position> Drive<'a, P> {
         if stops < 2 {
             return;
         }
+        // Marked before they are signalled: their ends are nobody's failures, and cost no try.
         let attempts = self.running.values_mut();
         attempts.for_each(|a| a.ending = Some(Ending::Stop));
         match stops {
@@ -354,6 +365,7 @@ impl<'a, P: Position> Drive<'a, P> {
             ending: None,
         };
         if let Some((files, id)) = self.files.as_mut().zip(task.frozen()) {
+            // As they are before it begins: what changes while it runs is seen by a resume, and the task runs again.
             files.forget();
             attempt.inputs = files.inputs(id);
         }
@@ -379,6 +391,7 @@ impl<'a, P: Position> Drive<'a, P> {
             ("CAIRN_TASK", &*name),
             ("CAIRN_ATTEMPT", &attempt_number),
         ] {
+            // Behind what the task itself says, so that no task hides its processes from a resume.
             (program.environment).push((variable.to_owned(), Some(value.to_owned())));
         }
         drop(name);
@@ -437,6 +450,8 @@ impl<'a, P: Position> Drive<'a, P> {
                 }
                 self.executed_now += 1;
                 let token = attempt.token;
+                // Sizes, then the end, then what nobody reads any more: the keeper would else free what was reserved in the place of
+                // what is there.
                 self.measure(task);
                 self.give_back(task, token, Outcome::Executed, out);
                 self.free(task);
@@ -480,6 +495,7 @@ impl<'a, P: Position> Drive<'a, P> {
         detail: &str,
         out: &mut Outbox,
     ) {
+        // Before the engine knows: from then on the task may begin again, and must not find what this attempt left.
         self.take_back(attempt.before);
         let token = attempt.token;
         self.give_back(task, token, Outcome::Failed { exit, cause }, out);
@@ -529,6 +545,7 @@ impl<'a, P: Position> Drive<'a, P> {
             let taken = group.and_then(|group| taken.get(&group)).copied();
             if let Some(taken) = taken.filter(|&taken| taken > attempt.memory) {
                 attempt.ending = Some(Ending::Memory(taken));
+                // Not asked first: meanwhile it could take all that there is.
                 processes.kill(task.0);
             }
         }
@@ -537,6 +554,7 @@ impl<'a, P: Position> Drive<'a, P> {
     /// Ends the attempts that the engine says are to be ended.
     fn carry_out(&mut self, processes: &mut Processes, why: Ending, out: &mut Outbox) {
         for (_, task, token) in out.kills.drain(..) {
+            // It may have ended meanwhile, and another attempt at the task have begun.
             if let Some(attempt) = self.running.get_mut(&task).filter(|a| a.token == token) {
                 attempt.ending.get_or_insert(why);
                 processes.end(task.0);
@@ -578,7 +596,7 @@ impl<'a, P: Position> Drive<'a, P> {
 /// The file for the output of an attempt.
 pub(crate) fn log_name(name: &str, task: Task, token: Token) -> String {
     let is_fit = |c: char| c.is_ascii_alphanumeric() || "._-+=@,".contains(c);
-    let fit: String = (name.chars().take(100))
+    let fit: String = (name.chars().take(LONGEST_NAME))
         .map(|c| if is_fit(c) { c } else { '_' })
         .collect();
     let attempt = token.attempt;

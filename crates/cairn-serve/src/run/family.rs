@@ -11,6 +11,8 @@ use cairn_engine::{Engine, Implicit, Offer, Outbox, Position, Rules, Shape, Task
 use cairn_theory::game::Standing;
 
 /// After so many events the log is replaced by what it comes to.
+// A frontier is small and soon written. Far fewer would write it all the time; far more make the file large, which has 4 MB after
+// 10⁷ tasks, and a resume slow, which replays them.
 const CONDENSED: usize = 100_000;
 
 /// What to run, and how.
@@ -61,6 +63,7 @@ pub fn run_family(
 ) -> Result<Summary, RunError> {
     let clock = Clock::new();
     let (id, is_new) = identity(&store)?;
+    // Before the log is read: what a killed runner left must not run beside the same task, begun again.
     if !is_new {
         end_what_is_left(&id, clock.now(), watch)?;
     }
@@ -103,6 +106,7 @@ pub fn run_family(
     drive.group.entries = out.entries;
     drive.join(Offer::cpus(setup.slots));
     drive.group.meta = vec![(ID, id), (BOOT, boot())];
+    // The id is on the disk before the first process has it as its mark: else nobody would find those after a crash.
     let group = std::mem::take(&mut drive.group);
     match known {
         Some(_) => store.append_group(&group)?,

@@ -11,7 +11,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// File systems note times by the tick of a coarse clock.
+/// File systems note times by the tick of a coarse clock: a file may seem older than it is, by so many microseconds.
+// Ticks of Linux are 1 to 10 ms long. Too small, and what a killed attempt made in its first moments seems to have been there
+// before, and stays; too large, and what was put there just before it began is taken for its own.
 const TICK: u64 = 50_000;
 
 /// The ending of a file that was moved out of the way.
@@ -85,6 +87,7 @@ impl<'f> Files<'f> {
 
     /// As it is now, or was when somebody asked since [`Files::forget`].
     fn look(&mut self, path: PathBuf) -> Option<Seen> {
+        // Through links: a task reads what they lead to, and that is what may change.
         let find = |path: &PathBuf| std::fs::metadata(path).ok().map(|d| Seen::of(&d));
         match self.seen.get(&path) {
             Some(seen) => *seen,
@@ -98,6 +101,7 @@ impl<'f> Files<'f> {
 
     /// From now on files may have changed.
     pub(crate) fn forget(&mut self) {
+        // Not only emptied: after a resume that looked at a million files the room would stay.
         self.seen = HashMap::new();
     }
 
@@ -144,6 +148,7 @@ impl<'f> Files<'f> {
             any = true;
             let path = self.place(task, file.path);
             let seen = self.look(path).filter(|seen| seen.is_file);
+            // Sizes alone: times of outputs change by a mere copy, and this asks only whether a power cut took something away.
             digest.number(seen.map_or(u64::MAX, |seen| seen.bytes));
         }
         match any {
@@ -208,6 +213,7 @@ impl<'f> Files<'f> {
             let Ok(data) = std::fs::symlink_metadata(&path) else {
                 continue;
             };
+            // A link that leads nowhere is there, and was made by the attempt.
             let now = std::fs::metadata(&path).ok();
             match (earlier, now.map(|d| (Seen::of(&d), d.ino()))) {
                 (Some(earlier), Some(now)) if earlier == now => (),
@@ -232,6 +238,7 @@ impl<'f> Files<'f> {
                 let since_1970 = time.ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
                 Some(since_1970.as_micros() as u64 + TICK >= since.0)
             };
+            // Where a file system does not tell when a file was made, it is moved aside, which destroys nothing.
             match (is_later(data.modified()), is_later(data.created())) {
                 _ if data.is_dir() => (),
                 (Some(true), Some(true)) => done.push(removed(path)),
@@ -274,6 +281,7 @@ fn moved(path: PathBuf) -> HalfMade {
     loop {
         let to = aside_name(&path, number);
         number += 1;
+        // Only this run moves files here, and does so one after the other: nobody takes the name in between.
         if to.symlink_metadata().is_ok() {
             continue;
         }

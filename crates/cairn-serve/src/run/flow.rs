@@ -13,15 +13,17 @@ use crate::disk::{Disk, Layout, Planner, Priorities, SIZES, stored, whole_order}
 use crate::found::{About, BY_DISK, Found};
 use crate::store::{FlowRecord, Store};
 use cairn_dag::{Flow, TaskId};
-use cairn_engine::{Engine, Frozen, Needs, Offer, Outbox, Rules, Taken};
+use cairn_engine::{Engine, Frozen, Moment, Needs, Offer, Outbox, Rules, Taken};
 use cairn_theory::game::Standing;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-/// After so many events, and one a task, it is written down what the log comes to: a resume replays the rest. The events
-/// stay, as the history of the run.
+/// After so many events, or one a task where those are more, it is written down what the log comes to: a resume replays the
+/// rest. The events stay, as the history of the run.
+// No fewer than tasks, so that writing the snapshot, which names every task, is little beside the events between two. A judgement:
+// far fewer would only write more, far more make a resume slow.
 const CONDENSED: usize = 50_000;
 
 /// A tag that no worker has.
@@ -50,6 +52,8 @@ pub struct Orders<'a> {
 }
 
 /// How long an order within the cap may be looked for before anything starts.
+// Nothing runs meanwhile, and a tight cap costs hours: a minute is not felt there. The planner needs 38 s for the slowest dag of the
+// docs (50,000 tasks), and less than 5 s for 2,000.
 const PLANNING: Duration = Duration::from_secs(60);
 
 /// The files of a flow as something that takes space.
@@ -113,6 +117,7 @@ pub fn run(
     }
     let directory = |task| work.directory(task);
     let mut disk = setup.disk.filter(|_| setup.minds_files);
+    // What starts nothing writes nothing: no cap can be in its way.
     if let Some(disk) = disk.as_mut().filter(|_| setup.is_touch) {
         disk.layout.cap = None;
     }
@@ -120,36 +125,27 @@ pub fn run(
     let temp: HashSet<&str> = temp.unwrap_or_default();
     let mut files = Files::new(flow, &directory, &|path| temp.contains(path));
     drop(temp);
-    let fingerprints: Vec<u64> = dag.tasks().map(|t| work.fingerprint(t)).collect();
     let boot = boot();
-    let before_boot = store.meta(BOOT)?;
     let is_same_policy = store.meta(POLICY)?.as_ref() == Some(&orders.policy);
-    let digest = flow_digest(flow);
-    let given = |rules: &Rules| Given {
+    let record = FlowRecord {
+        digest: flow_digest(flow),
+        fingerprints: dag.tasks().map(|t| work.fingerprint(t)).collect(),
+    };
+    let given = Given {
         flow,
-        digest,
-        fingerprints: &fingerprints,
+        digest: record.digest,
+        fingerprints: &record.fingerprints,
         done: setup.done,
-        rules: rules.clone(),
-        is_other_boot: before_boot.as_ref() != Some(&boot),
+        rules: setup.rules,
+        is_other_boot: store.meta(BOOT)?.as_ref() != Some(&boot),
         minds_files: setup.minds_files,
         is_dry: setup.is_dry,
     };
-    let mut narrow = Narrow::new(setup.rules);
-    // Which tasks are wanted may depend on how the last run ended.
     let mut part = Part {
         flow,
         wanted: setup.wanted,
     };
-    let rules = narrow.to(part.wanted.as_deref());
-    let mut resumed = resume::resume(&store, given(rules), &mut files, now)?;
-    if setup.only_failed {
-        part.wanted = Some(behind(dag, &resumed.failed));
-        let half_made = resumed.half_made;
-        let rules = narrow.to(part.wanted.as_deref());
-        resumed = resume::resume(&store, given(rules), &mut files, now)?;
-        resumed.half_made.extend(half_made);
-    }
+    let resumed = resume_part(&store, given, &mut part, setup.only_failed, &mut files, now)?;
     let Resumed {
         mut engine,
         group,
@@ -170,12 +166,10 @@ pub fn run(
     drive.is_touch = setup.is_touch;
     drive.limits_memory = setup.limits_memory;
     drive.condensed_after = CONDENSED.max(dag.len());
-    for half in half_made {
-        drive.tell(&News::HalfMade(&half));
-    }
-    for (task, why) in again {
-        drive.tell(&News::Again(task.into(), why));
-    }
+    let half_made = half_made.iter().map(News::HalfMade);
+    let again = (again.into_iter()).map(|(task, why)| News::Again(task.into(), why));
+    half_made.chain(again).for_each(|news| drive.tell(&news));
+    // Before temporary files go and anything starts: what is missing now is not our doing.
     part.check(&drive.engine, setup.minds_files.then_some(&mut files))?;
     let may_delete = !setup.is_dry && !setup.is_touch;
     let tight = match disk {
@@ -186,6 +180,7 @@ pub fn run(
         None => None,
     };
     drive.files = setup.minds_files.then_some(files);
+    // Nothing is written then, not even that somebody looked: a resume with nothing to do leaves the store as it is.
     if part.is_executed(&drive.engine) {
         return Ok(part.summary(&drive, false));
     }
@@ -203,23 +198,53 @@ pub fn run(
         None => order_tasks(&mut drive, &store, orders, is_same_policy)?,
     }
     drive.join(setup.offer);
-    // All that a later start must know is on the disk before the first process is there.
-    drive.group.meta.extend([(ID, id), (BOOT, boot.clone())]);
+    drive.group.meta.extend([(ID, id), (BOOT, boot)]);
     let group = std::mem::take(&mut drive.group);
+    // All that a later start must know is on the disk before the first process is there.
     if is_new_flow {
-        let record = FlowRecord {
-            digest,
-            fingerprints: fingerprints.clone(),
-        };
         let names = dag.tasks().map(|t| flow.name(t)).collect::<Vec<_>>();
         store.begin_flow(&record, names.into_iter(), &group)?;
     } else if has_other_commands {
-        store.set_fingerprints(&fingerprints, &group)?;
+        store.set_fingerprints(&record.fingerprints, &group)?;
     } else {
         store.append_group(&group)?;
     }
     let was_stopped = drive.go(store, asked)?;
     Ok(part.summary(&drive, was_stopped))
+}
+
+/// How the last run ended, replayed by rules under which only the wanted tasks can be started. Which are wanted may depend on
+/// just that: then `part` is told.
+fn resume_part<'a>(
+    store: &Store,
+    mut given: Given<'a>,
+    part: &mut Part<'_>,
+    only_failed: bool,
+    files: &mut Files<'_>,
+    now: Moment,
+) -> Result<Resumed<'a>, RunError> {
+    let mut narrow = Narrow::new(std::mem::take(&mut given.rules));
+    let mut replay = |wanted: Option<&[bool]>, files: &mut Files<'_>| {
+        let rules = narrow.to(wanted).clone();
+        resume::resume(
+            store,
+            Given {
+                rules,
+                ..given.clone()
+            },
+            files,
+            now,
+        )
+    };
+    let resumed = replay(part.wanted.as_deref(), files)?;
+    if !only_failed {
+        return Ok(resumed);
+    }
+    part.wanted = Some(behind(part.flow.dag(), &resumed.failed));
+    // Needs are part of the rules that the log is replayed with: where they change, it is replayed again.
+    let mut again = replay(part.wanted.as_deref(), files)?;
+    again.half_made.extend(resumed.half_made);
+    Ok(again)
 }
 
 /// Rules by which tasks that are not wanted have needs that nobody fulfils.
@@ -262,6 +287,7 @@ impl Narrow {
 fn behind(dag: &cairn_dag::Dag, tasks: &[TaskId]) -> Vec<bool> {
     let mut is_behind = vec![false; dag.len()];
     tasks.iter().for_each(|t| is_behind[t.index()] = true);
+    // Parents before children: one pass reaches all.
     for &task in dag.topological_order() {
         is_behind[task.index()] |= dag.parents(task).iter().any(|p| is_behind[p.index()]);
     }
@@ -362,6 +388,7 @@ fn keep_disk<'a>(
     let swept = disk.settle(&mut drive.engine, cap, known, may_delete)?;
     drive.tell_swept(swept);
     drive.planner = Some(setup.planner);
+    // A dry run asks the keeper alone; without this nothing is ever deleted, measured or looked at again.
     drive.disk = may_delete.then_some(disk);
     let keeper = drive.engine.keeper_mut();
     match keeper.filter(|k| !k.is_safe() && !k.waiting().is_empty()) {
@@ -396,6 +423,7 @@ fn order_tasks(
     orders: Orders<'_>,
     is_same_policy: bool,
 ) -> Result<(), RunError> {
+    // An order that another policy made is not what was asked for, however good.
     let is_ordered = is_same_policy && (drive.course.as_ref()).is_some_and(|c| c.order().is_some());
     let about = About::stored(store)?.filter(|_| is_ordered);
     if is_ordered && about.as_ref().is_none_or(|about| about.settled) {
@@ -408,6 +436,7 @@ fn order_tasks(
     // Only the first is worth waiting for: what comes later is compared while tasks run.
     let mut next = better.recv_timeout(orders.patience);
     let mut found: Option<Found> = None;
+    // The last word on it counts, the last order too: some words bring no order with them.
     while let Ok(Found { order, about }) = next {
         let order = order.or(found.and_then(|before| before.order));
         found = Some(Found { order, about });

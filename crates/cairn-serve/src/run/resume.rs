@@ -13,6 +13,7 @@ use cairn_theory::game::Standing;
 use std::collections::{HashMap, HashSet};
 
 /// What a resume needs to know of the run.
+#[derive(Clone)]
 pub(super) struct Given<'a> {
     pub(super) flow: &'a Flow,
     /// Of its names and arcs.
@@ -95,7 +96,7 @@ fn go_on<'a>(
     let done = said_executed(dag, given.done);
     mark_executed(&mut engine, done, now, &mut out.entries);
     engine.open(now, &mut out);
-    // Whoever had tasks is gone; the processes were ended.
+    // Whoever had tasks is gone; the processes were ended. Their files go before the leases do, which tell when they began.
     let minds_files = given.minds_files && !given.is_dry;
     let mut half_made = Vec::new();
     for (_, task, _) in engine.held() {
@@ -120,7 +121,7 @@ fn go_on<'a>(
     let executed = standing(&engine, Standing::Executed);
     let again = again(&given.now(), &known, &executed, files);
     let mut reopened: HashSet<TaskId> = again.iter().map(|&(task, _)| task).collect();
-    // Children first.
+    // Children first: a task can be reopened only while nothing behind it is executed.
     for &task in dag.topological_order().iter().rev() {
         if reopened.remove(&task) {
             engine.reopen(now, task.into(), &mut out).map_err(damaged)?;
@@ -155,6 +156,7 @@ fn carry<'a>(
         let old = usize::try_from(task.0).ok()?;
         Some((old, flow.find(names.get(old)?)?))
     };
+    // Not by the engine: the old dag is gone, and only names tell which task was which.
     let mut executed: HashMap<TaskId, Token> = HashMap::new();
     let mut epoch = 0;
     if let Some(snapshot) = store.snapshot()? {
@@ -187,6 +189,7 @@ fn carry<'a>(
             .collect(),
     };
     let mut carried: Vec<TaskId> = executed.keys().copied().collect();
+    // A map has no order, and what is told of them should have one.
     carried.sort_unstable();
     let again = again(&given.now(), &known, &carried, files);
     for (task, _) in &again {

@@ -70,7 +70,8 @@ pub enum RulesError {
 /// How much longer a worker must stay to be given a task that takes so long, in steps of half a power of two, so that tasks
 /// fall into few classes. Short ones go to anybody.
 fn life(seconds: f64) -> Span {
-    // Whoever said that it leaves within a minute would be refused nearly everything.
+    // Whoever said that it leaves within a minute would be refused nearly everything; and what is lost with a task that short is
+    // little.
     const SHORT: f64 = 60.0;
     match seconds > SHORT {
         true => Span((SHORT * ((2.0 * (seconds / SHORT).log2()).ceil() / 2.0).exp2() * 1e6) as u64),
@@ -111,62 +112,14 @@ pub fn rules(flow: &Flow, wishes: &Wishes) -> Result<Rules, RulesError> {
     let mut rules = Rules {
         retries: wishes.retries,
         failures: wishes.failures,
-        // Whoever runs here cannot be silent.
+        // Whoever runs here cannot be silent. A quarter, as it is added to times of day.
         silence: Span(u64::MAX / 4),
         ..Rules::default()
     };
     let mut classes: HashMap<Needs, u32> = HashMap::new();
     classes.insert(Needs::default(), 0);
-    let name = |task: TaskId| flow.shown(task).into_owned();
     for task in dag.tasks() {
-        let memory = flow.memory(task).unwrap_or(0);
-        if let Some(limit) = wishes.memory.filter(|&limit| memory > limit) {
-            return Err(RulesError::Memory {
-                task: name(task),
-                needed: memory,
-                limit,
-            });
-        }
-        let mut pools = Vec::new();
-        for (pool, amount) in flow.pools(task) {
-            let (task, pool) = (|| name(task), || pool.to_owned());
-            let Some(&limit) = limits.get(pool().as_str()) else {
-                let (task, pool) = (task(), pool());
-                return Err(RulesError::UnknownPool { task, pool, amount });
-            };
-            if amount > limit {
-                let (task, pool) = (task(), pool());
-                return Err(RulesError::PoolTooSmall {
-                    task,
-                    pool,
-                    amount,
-                    limit,
-                });
-            }
-        }
-        for (pool, amount) in flow.pools(task) {
-            pools.push((used[pool], amount));
-        }
-        pools.sort_unstable();
-        let mut tags: Vec<String> = flow.tags(task).map(str::to_owned).collect();
-        tags.sort_unstable();
-        if let Some(labels) = &wishes.labels
-            && let Some(tag) = tags.iter().find(|tag| !labels.contains(tag))
-        {
-            let (task, tag) = (name(task), tag.clone());
-            return Err(RulesError::Tag { task, tag });
-        }
-        let needs = Needs {
-            cpus: flow.cpus(task).unwrap_or(1),
-            memory,
-            pools,
-            tags,
-            life: match wishes.labels {
-                Some(_) => Span(0),
-                None => life(flow.seconds(task).unwrap_or(0.0)),
-            },
-            limit: (flow.time_limit(task)).map(|seconds| Span((seconds * 1e6) as u64)),
-        };
+        let needs = needs(flow, task, wishes, &limits, &used)?;
         let next = rules.classes.len() as u32;
         let class = *classes.entry(needs).or_insert_with_key(|needs| {
             rules.classes.push(needs.clone());
@@ -186,4 +139,62 @@ pub fn rules(flow: &Flow, wishes: &Wishes) -> Result<Rules, RulesError> {
         Some((name, _)) => Err(RulesError::UnusedPool(name.clone())),
         None => Ok(rules),
     }
+}
+
+/// What a task needs; refused where nobody can ever have it.
+fn needs(
+    flow: &Flow,
+    task: TaskId,
+    wishes: &Wishes,
+    limits: &HashMap<&str, u32>,
+    used: &HashMap<&str, PoolId>,
+) -> Result<Needs, RulesError> {
+    let name = || flow.shown(task).into_owned();
+    let memory = flow.memory(task).unwrap_or(0);
+    if let Some(limit) = wishes.memory.filter(|&limit| memory > limit) {
+        return Err(RulesError::Memory {
+            task: name(),
+            needed: memory,
+            limit,
+        });
+    }
+    let mut pools = Vec::new();
+    for (pool, amount) in flow.pools(task) {
+        let Some(&limit) = limits.get(pool) else {
+            let (task, pool) = (name(), pool.to_owned());
+            return Err(RulesError::UnknownPool { task, pool, amount });
+        };
+        if amount > limit {
+            let (task, pool) = (name(), pool.to_owned());
+            return Err(RulesError::PoolTooSmall {
+                task,
+                pool,
+                amount,
+                limit,
+            });
+        }
+        pools.push((used[pool], amount));
+    }
+    // Sorted, as tags below: tasks with the same needs are of one class, however they list them.
+    pools.sort_unstable();
+    let mut tags: Vec<String> = flow.tags(task).map(str::to_owned).collect();
+    tags.sort_unstable();
+    if let Some(labels) = &wishes.labels
+        && let Some(tag) = tags.iter().find(|tag| !labels.contains(tag))
+    {
+        let (task, tag) = (name(), tag.clone());
+        return Err(RulesError::Tag { task, tag });
+    }
+    Ok(Needs {
+        cpus: flow.cpus(task).unwrap_or(1),
+        memory,
+        pools,
+        tags,
+        life: match wishes.labels {
+            // This machine stays as long as the run.
+            Some(_) => Span(0),
+            None => life(flow.seconds(task).unwrap_or(0.0)),
+        },
+        limit: (flow.time_limit(task)).map(|seconds| Span((seconds * 1e6) as u64)),
+    })
 }

@@ -9,6 +9,7 @@ pub(crate) fn group_memory() -> HashMap<u32, u64> {
     let Ok(all) = std::fs::read_dir("/proc") else {
         return groups;
     };
+    // By group, not by parent: whose parent has ended is a child of the system's first process, but stays in its group.
     let numbers = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     for pid in numbers {
         if let Some((group, pages)) = resident(pid) {

@@ -5,6 +5,15 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+/// Processes that are still there so long after they were killed are not waited for any more.
+// What waits for a disk goes only when that answers. Nothing may begin beside them, since they may still write: so it is said, and
+// whoever starts again later may find them gone.
+const UNKILLABLE: Duration = Duration::from_secs(10);
+
+/// They are looked for so often.
+// A look takes some milliseconds itself (every process's environment is read), and mostly they are gone after one.
+const AGAIN: Duration = Duration::from_millis(2);
+
 /// Ends every process whose environment has the variable with this value, but this process and those it descends from.
 /// They are asked first, and killed after the grace. Returns how many there were.
 ///
@@ -23,8 +32,7 @@ pub fn end_survivors(variable: &str, value: &str, grace: Duration) -> io::Result
         if found.is_empty() {
             return Ok(asked.len());
         }
-        // What waits for a disk goes only when that answers.
-        if waited > grace + Duration::from_secs(10) {
+        if waited > grace + UNKILLABLE {
             let pids: Vec<String> = found.iter().map(|(pid, _)| pid.to_string()).collect();
             let pids = pids.join(", ");
             return Err(io::Error::other(format!(
@@ -41,9 +49,10 @@ pub fn end_survivors(variable: &str, value: &str, grace: Duration) -> io::Result
                 true => continue,
                 false => Signal::KILL,
             };
+            // Each by itself, not its group: a child may have made a group of its own, and has the mark all the same.
             let _ = rustix::process::pidfd_send_signal(&process, signal);
         }
-        std::thread::sleep(Duration::from_millis(2));
+        std::thread::sleep(AGAIN);
     }
 }
 
@@ -55,6 +64,7 @@ fn marked(mark: &[u8], spared: &[u32]) -> Vec<(u32, OwnedFd)> {
     let numbers = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let with_mark = |pid: u32| -> Option<(u32, OwnedFd)> {
         let carries = || {
+            // Those of others cannot be read: they are not ours to end. Nor has one that is ending any environment.
             let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
             let mut variables = environment.split(|&byte| byte == 0);
             variables.any(|variable| variable == mark).then_some(())

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 const LITTLE: usize = 1 << 14;
 
 /// So much is read after the end of the process: what the pipe can hold, and no more, as grandchildren may write for ever.
+// Twice what a pipe has unless somebody made it larger: all of the process's own, and some of theirs.
 const AFTERWARDS: usize = 1 << 17;
 
 /// What a process wrote.
@@ -110,6 +111,7 @@ impl Capture {
                 Err(e) => self.failure = Some(e),
             }
         }
+        // Also where it could not be written: a process that prints without end must not fill the memory instead.
         self.little.clear();
     }
 
@@ -135,6 +137,7 @@ impl Capture {
 }
 
 fn create(path: &Path) -> io::Result<File> {
+    // The folder is there but for the first time: not made before every file, which would be another call a task.
     match File::create(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             if let Some(folder) = path.parent() {

@@ -65,6 +65,7 @@ impl Program {
         };
         let (program, arguments) = words.split_first()?;
         let mut file = self.file(program)?.into_os_string().into_string().ok()?;
+        // The shell would look for a bare name in its own folder first: it is told which file the system had found.
         if !file.contains('/') {
             file = found(program, &std::env::var_os("PATH")?)?
                 .into_os_string()
@@ -104,5 +105,6 @@ fn found(program: &str, path: &(impl AsRef<OsStr> + ?Sized)) -> Option<PathBuf> 
         false => place,
     };
     let mut places = std::env::split_paths(path).map(|place| here(place).join(program));
+    // Whether it may be executed the system says when it is started, with a better word than "not found".
     places.find(|file| file.is_file())
 }

@@ -42,6 +42,7 @@ impl Starter {
             Some((length, CString::new(text).ok()?))
         });
         let mut attributes = PosixSpawnAttr::init()?;
+        // Before the program begins, not by us afterwards: it could start others, or be signalled, in between.
         attributes.set_pgroup(nix::unistd::Pid::from_raw(0))?;
         attributes.set_sigmask(&SigSet::empty())?;
         // This process ignores it, as every Rust program does.
@@ -60,6 +61,7 @@ impl Starter {
 
     /// Starts one.
     pub(super) fn start(&self, program: &Program) -> io::Result<Started> {
+        // Dropped with this function: as long as we hold the writing end, the pipe would never end.
         let streams = Streams::open(program)?;
         let fds = streams.fds(&self.nothing);
         let mut started = self.spawn(program, fds);
@@ -109,6 +111,7 @@ impl Starter {
             all.extend(inherited.map(|(_, text)| Cow::Borrowed(text.as_c_str())));
         }
         for (i, (name, value)) in program.environment.iter().enumerate() {
+            // Of two of one name programs see the first or the last, as their libraries like: only one may go.
             let is_last = !program.environment[i + 1..].iter().any(|(n, _)| n == name);
             if let Some(value) = value.as_ref().filter(|_| is_last) {
                 all.push(Cow::Owned(CString::new(format!("{name}={value}"))?));
@@ -150,6 +153,7 @@ fn spawn_there(program: &Program, directory: &Path, fds: [BorrowedFd<'_>; 3]) ->
     // It leaves a process the signal mask of this thread.
     let mask = ends().thread_swap_mask(SigmaskHow::SIG_UNBLOCK)?;
     let child = command.spawn();
+    // Put back before the answer is looked at: also where nothing was started.
     mask.thread_set_mask()?;
     Ok(Pid::from_child(&child?))
 }
@@ -199,6 +203,7 @@ impl Streams {
             false => (None, None),
         };
         let out = stdout.as_ref().map(create).transpose()?;
+        // One file for both has one place to write at: opened twice, each would write over the other.
         let err = match (&out, stderr) {
             (Some(out), _) if stdout == stderr => Some(out.try_clone()?),
             _ => stderr.as_ref().map(create).transpose()?,

@@ -416,3 +416,34 @@ fn a_thread_that_hears_no_ends_leaves_processes_their_signals() {
         assert_eq!(printed, "SigBlk:\t0000000000000000\n");
     }
 }
+
+/// So large a stack is nowhere to be had, and with it no thread.
+fn no_thread() -> Builder {
+    Builder::new().stack_size(1 << 60)
+}
+
+#[test]
+fn where_there_is_no_thread_work_is_done_here() {
+    let here = std::thread::current().id();
+    let mut times = 0;
+    let done_by = apart_by(no_thread(), || {
+        times += 1;
+        std::thread::current().id()
+    });
+    assert_eq!((done_by, times), (here, 1));
+    assert_ne!(apart(|| std::thread::current().id()), here);
+}
+
+#[test]
+fn where_there_is_no_thread_the_cure_is_told() {
+    let error = beside_by(no_thread(), || ()).unwrap_err();
+    assert!(error.to_string().contains("ulimit -u"), "{error}");
+    assert_eq!(beside(|| 7).unwrap().join().unwrap(), 7);
+}
+
+#[test]
+fn a_panic_apart_is_one_here() {
+    let panicked = std::panic::catch_unwind(|| apart(|| panic!("as it was")));
+    let told = panicked.unwrap_err();
+    assert_eq!(told.downcast_ref::<&str>(), Some(&"as it was"));
+}

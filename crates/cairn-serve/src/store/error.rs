@@ -88,6 +88,7 @@ impl StoreError {
         let path = path.to_owned();
         match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => StoreError::Full { path },
+            // `CannotOpen`: the file may be readable and its folder not writable, where the log beside it has to be made.
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
                 StoreError::ReadOnly { path }
             }

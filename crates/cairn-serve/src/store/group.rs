@@ -57,6 +57,7 @@ impl Group {
     /// Moves all of another group behind this one.
     pub fn take(&mut self, other: &mut Group) {
         if let Some(condensed) = other.snapshot.take() {
+            // One that waits here is older and stands for less: it is not written at all.
             self.snapshot = Some(Condensed {
                 after: self.entries.len() + condensed.after,
                 ..condensed
@@ -70,6 +71,7 @@ impl Group {
 }
 
 pub(super) fn packed(bytes: &[u8]) -> Vec<u8> {
+    // The fastest level: names and orders become small by any, and a run waits for this before its first task.
     zstd::encode_all(bytes, 1).expect("memory takes it")
 }
 
@@ -96,6 +98,7 @@ pub(super) fn insert_group(tx: &Connection, next: &mut i64, group: &Group) -> ru
     let sql = "INSERT OR REPLACE INTO stamp (task, inputs, outputs) VALUES (?1, ?2, ?3)";
     let mut insert = tx.prepare_cached(sql)?;
     for stamp in &group.stamps {
+        // Together with the end of the task, never later: a resume takes a missing stamp for "nothing to compare".
         let row = [stamp.task.0, stamp.inputs, stamp.outputs];
         insert.execute(row.map(|v| Value::Integer(v as i64)))?;
     }

@@ -8,6 +8,15 @@ use std::time::{Duration, Instant};
 
 const LOCK: &str = "lock";
 
+/// So long a lock whose holder is dead may be held by a process that it was just starting.
+// Microseconds, mostly; on a machine that swaps, a second or two. Too short, and a runner that was killed cannot be started again at
+// once.
+const INHERITED: Duration = Duration::from_secs(5);
+
+/// It is tried so often meanwhile.
+// Long beside one try, short beside the start of a run.
+const AGAIN: Duration = Duration::from_millis(2);
+
 /// Takes the folder for this process alone.
 pub(super) fn lock(folder: &Path) -> Result<File, StoreError> {
     let path = folder.join(LOCK);
@@ -34,14 +43,16 @@ pub(super) fn lock(folder: &Path) -> Result<File, StoreError> {
         let pid: Option<u32> = who.trim().parse().ok();
         // A process that its holder was just starting has the lock until it becomes another program.
         let is_dead = pid.is_some_and(|pid| !is_alive(pid));
-        if !is_dead || begin.elapsed() > Duration::from_secs(5) {
+        if !is_dead || begin.elapsed() > INHERITED {
             return Err(StoreError::InUse {
                 folder: folder.to_owned(),
                 pid,
             });
         }
-        std::thread::sleep(Duration::from_millis(2));
+        std::thread::sleep(AGAIN);
     }
+    // Only for people, and for the look above: what counts is the lock itself, which ends with its holder whatever stands here. A
+    // number that was given to somebody else since makes one try fail that could have waited, no more.
     (file.set_len(0))
         .and_then(|()| file.rewind())
         .and_then(|()| writeln!(file, "{}", std::process::id()))

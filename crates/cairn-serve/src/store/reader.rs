@@ -1,7 +1,7 @@
 //! Reads events beside the one who writes them, a few at a time: never a long transaction. Knows no run.
 
 use super::schema::{MIGRATIONS, version};
-use super::{FILE, StoreError, rows};
+use super::{BUSY, FILE, StoreError, rows};
 use cairn_engine::{Entry, Moment, Snapshot};
 use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
@@ -23,8 +23,7 @@ impl Reader {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let database =
             Connection::open_with_flags(&path, flags).map_err(|e| StoreError::sql(&path, &e))?;
-        (database.busy_timeout(std::time::Duration::from_secs(30)))
-            .map_err(|e| StoreError::sql(&path, &e))?;
+        (database.busy_timeout(BUSY)).map_err(|e| StoreError::sql(&path, &e))?;
         // Else words of a later version would be taken for damage.
         version(&database, &path, &MIGRATIONS).map_err(|e| StoreError::sql(&path, &e))??;
         Ok(Reader { database, path })
@@ -72,6 +71,7 @@ impl Reader {
     /// # Errors
     /// If the store cannot be read, or is damaged.
     pub fn entries(&self, after: i64, most: usize) -> Result<Vec<(i64, Entry)>, StoreError> {
+        // Asked each time: the flow may be another since, and then numbers of tasks mean others.
         let first = "SELECT coalesce(max(first), 0) FROM flow";
         let first: i64 =
             (self.database.query_row(first, [], |row| row.get(0))).map_err(|e| self.error(&e))?;
@@ -94,6 +94,8 @@ impl Reader {
         let mut found = statement
             .query([after.saturating_add(1)])
             .map_err(|e| self.error(&e))?;
+        // A bound in rows, and the query ends with this function: whoever reads for long would keep the log beside the file from
+        // being taken in.
         let mut entries = Vec::new();
         while entries.len() < most {
             let Some(row) = found.next().map_err(|e| self.error(&e))? else {

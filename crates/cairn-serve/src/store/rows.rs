@@ -44,6 +44,8 @@ struct Known {
     record: Record,
 }
 
+/// What a row says of an event.
+// One arm an event, and nothing else in it: in two functions half of the events would be out of sight.
 fn columns(event: &Event) -> Columns {
     let bare = |kind| Columns {
         kind,
@@ -160,6 +162,7 @@ fn columns(event: &Event) -> Columns {
     }
 }
 
+// Words, not numbers: people read the table, and no order of variants may ever change what is in a file.
 const GONE: [(Gone, &str); 2] = [(Gone::Left, "left"), (Gone::Lost, "lost")];
 
 const RELEASE: [(Release, &str); 5] = [
@@ -180,12 +183,14 @@ const CAUSES: [Cause; 6] = [
 ];
 
 fn word<T: PartialEq>(words: &[(T, &'static str)], value: T) -> &'static str {
+    // The tables are short: no map is faster.
     let found = words.iter().find(|(known, _)| *known == value);
     found.expect("every value has its word").1
 }
 
 /// Appends events, numbered from `next`.
 pub(super) fn insert(tx: &Connection, next: &mut i64, entries: &[Entry]) -> rusqlite::Result<()> {
+    // Appended, never changed: rows of tasks updated in the order of priorities would make another page dirty for every task.
     let mut insert = tx.prepare_cached(INSERT)?;
     for entry in entries {
         let columns = columns(&entry.event);
@@ -302,6 +307,7 @@ pub(super) fn read(row: &Row<'_>) -> Result<(i64, Entry), Unread> {
         "paused" => Event::Paused,
         "unpaused" => Event::Unpaused,
         "halted" => Event::Halted { exit: row.get(7)? },
+        // Not passed over: a state that leaves out what it does not know would be another one. Newer files are refused by version.
         other => return Err(strange(seq, &format!("there is no kind '{other}'"))),
     };
     Ok((seq, Entry { at, event }))

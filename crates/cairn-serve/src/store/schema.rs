@@ -33,6 +33,7 @@ pub(super) fn create(path: &Path) -> Result<(), StoreError> {
     }
     let make = || -> rusqlite::Result<Result<(), StoreError>> {
         let mut database = Connection::open(&beside)?;
+        // Nobody has this file yet: it is synced once, below, when it is whole.
         database.pragma_update(None, "synchronous", "OFF")?;
         database.pragma_update(None, "journal_mode", "MEMORY")?;
         migrate(&mut database, path, &MIGRATIONS)?.map_or_else(

@@ -438,7 +438,7 @@ fn an_event_that_nobody_can_have_written_is_damage() {
 fn the_writer_commits_all_in_order_and_gives_the_store_back() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::create_or_open(folder.path(), Sync::Full).unwrap();
-    let writer = Writer::new(store, std::time::Duration::from_millis(10));
+    let writer = Writer::new(store, std::time::Duration::from_millis(10)).unwrap();
     let group = |tasks: std::ops::Range<u64>| Group {
         entries: tasks.map(leased).collect(),
         ..Group::default()
@@ -467,7 +467,7 @@ fn a_full_disk_is_said_and_what_was_committed_stays() {
         .database
         .pragma_update(None, "max_page_count", pages + 1)
         .unwrap();
-    let writer = Writer::new(store, std::time::Duration::ZERO);
+    let writer = Writer::new(store, std::time::Duration::ZERO).unwrap();
     let mut many = Group {
         entries: (0..5000).map(leased).collect(),
         ..Group::default()

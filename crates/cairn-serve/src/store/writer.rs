@@ -1,12 +1,13 @@
 //! One thread that commits behind a run: groups of what was sent within a window. Decides nothing.
 
 use super::{Group, Store, StoreError};
+use crate::spawn::beside;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// More events than this do not wait to be written: whoever sends more waits for the disk.
-// A disk that cannot follow must not fill the memory.
+// A disk that cannot follow must not fill the memory: some megabytes of events. Far fewer, and a run would wait for every slow sync.
 const BEHIND: usize = 1 << 16;
 
 /// Writes behind: what is sent is committed within the window, in order, in one transaction with all that came meanwhile.
@@ -49,14 +50,17 @@ impl Desk {
 
 impl Writer {
     /// Takes the store to a thread of its own.
-    pub fn new(store: Store, window: Duration) -> Writer {
+    ///
+    /// # Errors
+    /// If there is no thread to be had: nobody else would write while tasks run.
+    pub fn new(store: Store, window: Duration) -> std::io::Result<Writer> {
         let desk = Arc::new(Desk::default());
         let shared = Arc::clone(&desk);
-        let thread = std::thread::spawn(move || keep(store, window, &shared));
-        Writer {
+        let thread = beside(move || keep(store, window, &shared))?;
+        Ok(Writer {
             desk,
             thread: Some(thread),
-        }
+        })
     }
 
     /// Hands over what is to be written. Waits only where the disk is far behind.
@@ -66,6 +70,7 @@ impl Writer {
     pub fn send(&self, group: &mut Group) -> Result<(), StoreError> {
         let mut tray = self.desk.tray();
         while tray.failure.is_none() && tray.group.entries.len() >= BEHIND {
+            // The window is for those who come later, and nobody can.
             tray.is_urgent = true;
             self.desk.filled.notify_one();
             let woken = self.desk.emptied.wait(tray);
@@ -156,6 +161,7 @@ fn keep(mut store: Store, window: Duration, desk: &Desk) -> Store {
                 .unwrap_or_else(PoisonError::into_inner);
         }
         let may_wait = |tray: &mut Tray| !tray.is_urgent && !tray.is_closed;
+        // From the first that was sent, so that nothing waits for longer than a window, however much follows.
         let waited = desk.filled.wait_timeout_while(tray, window, may_wait);
         tray = waited.unwrap_or_else(PoisonError::into_inner).0;
         let group = std::mem::take(&mut tray.group);

@@ -4,13 +4,23 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 /// Rounds a second of a machine whose speed counts as 1: an ordinary one of 2020. What counts is how workers compare.
+// So any number would do as well; but books of earlier runs have speeds in this unit, and another one would make all known
+// workers slower or faster at once.
 const USUAL: f64 = 2_500.0;
+/// How long one slice takes, and how many there are.
+// A judgement: a slice has some sixty rounds, so that the last one hardly counts, and is longer than most turns that the system
+// gives to somebody else, so that one of four goes undisturbed. All of it is a tenth of a second, which every worker waits once.
 const SLICE: Duration = Duration::from_millis(25);
 const SLICES: u32 = 4;
+/// Words among which a round jumps, and how often it does.
+// A quarter of a megabyte: more than the nearest cache of a processor, about what it has to itself beyond that. A power of two:
+// the mask of `round` needs one.
+const WORDS: usize = 1 << 15;
+const STEPS: u64 = WORDS as u64;
 
 /// The best of some slices: what else runs here makes a machine look slower than it is, never faster.
 pub(super) fn speed() -> f64 {
-    let mut memory = vec![1u64; 1 << 15];
+    let mut memory = vec![1u64; WORDS];
     // The best: others may have had the processor for a while.
     let best = (0..SLICES).map(|_| slice(&mut memory)).fold(0.0, f64::max);
     best / USUAL
@@ -35,9 +45,10 @@ fn round(memory: &mut [u64]) {
     let mask = memory.len() - 1;
     let mut at = memory[0] as usize & mask;
     let mut sum = 1.0f64;
-    for step in 0..32_768u64 {
+    for step in 0..STEPS {
         let word = memory[at];
         let mixed = (word ^ step)
+            // 2⁶⁴ over the golden ratio: every bit of a word moves those above it.
             .wrapping_mul(0x9E37_79B9_7F4A_7C15)
             .rotate_left(23);
         memory[at] = mixed;

@@ -14,6 +14,8 @@ use std::time::Duration;
 // A file that changes while it is read never has its digest.
 const SPOILT: u32 = 3;
 /// A piece of a log.
+// The server takes pieces up to a megabyte. Larger ones take longer to repeat when a connection breaks, smaller ones need more
+// requests, each of which the server's one thread is asked about.
 const PIECE: usize = 256 << 10;
 
 /// Why something was not carried.
@@ -52,18 +54,35 @@ fn here(what: impl std::fmt::Display) -> impl Fn(std::io::Error) -> Trouble {
     }
 }
 
+/// How long to wait before asking a server again that did not answer: longer and longer, up to an end.
+pub(super) struct Pauses(Duration);
+
+impl Pauses {
+    /// After the first time: a server that is started anew is back within some tenths of a second.
+    const SHORTEST: Duration = Duration::from_millis(50);
+    /// After many: a thousand workers that wait for their server must not keep it from coming back. Five of these are within the
+    /// silence after which a server gives a worker up (15 s, unless it is told otherwise).
+    const LONGEST: Duration = Duration::from_secs(3);
+
+    pub(super) fn new() -> Pauses {
+        Pauses(Pauses::SHORTEST)
+    }
+
+    pub(super) fn next(&mut self) -> Duration {
+        let longer = (self.0 * 2).min(Pauses::LONGEST);
+        std::mem::replace(&mut self.0, longer)
+    }
+}
+
 /// Asks until the server answers, or says no, or nobody waits any more.
 pub(super) fn patiently<T>(
     is_over: &dyn Fn() -> bool,
     mut call: impl FnMut() -> Result<T, CallError>,
 ) -> Result<T, CallError> {
-    let mut pause = Duration::from_millis(50);
+    let mut pauses = Pauses::new();
     loop {
         match call() {
-            Err(error) if error.is_passing() && !is_over() => {
-                std::thread::sleep(pause);
-                pause = (pause * 2).min(Duration::from_secs(3));
-            }
+            Err(error) if error.is_passing() && !is_over() => std::thread::sleep(pauses.next()),
             answer => return answer,
         }
     }
@@ -87,11 +106,13 @@ pub(super) fn fetch(
         answer => answer.map(Ok),
     })?;
     for needed in listed.map_err(Trouble::File)? {
+        // Under another name until all of it is there and its digest is right: a task never sees half an input.
         let (mut file, pending) =
             (place.create(&needed.path, needed.executable)).map_err(here(&needed.path))?;
         let mut hasher = blake3::Hasher::new();
         let mut bytes = 0;
         let fetched = patiently(is_over, || {
+            // What came before the connection broke stays, and counts in the digest: large files would never come else.
             let offset = bytes;
             let mut into = Counting {
                 file: &mut file,
@@ -104,6 +125,7 @@ pub(super) fn fetch(
                 return Ok(Err(failure));
             }
             came?;
+            // An answer may end early without an error where somebody between us closed it.
             match bytes >= needed.bytes {
                 true => Ok(Ok(())),
                 false => Err(CallError::Away("the file broke off".to_owned())),
@@ -166,12 +188,14 @@ pub(super) fn deliver(
         result = result.saturating_add(meta.map_err(here(path))?.len());
     }
     for path in outputs {
+        // One descriptor for digest and upload: what is put under the name meanwhile is another file.
         let mut file = place.read(path).map_err(here(path))?;
         let digest = digest_of(&mut file).map_err(here(path))?;
         let meta = file.metadata().map_err(here(path))?;
         let bytes = meta.len();
         let (mut spoilt, mut told) = (0, Some(result));
         patiently(is_over, || {
+            // Asked anew each time: what came through of an upload that broke off is not sent again, nor what others sent.
             let stored = caller.stored(&digest)?;
             if stored.complete {
                 return Ok(());
@@ -209,6 +233,7 @@ pub(super) fn deliver(
 }
 
 /// A log of which nobody wants more.
+// In the place of a number of bytes; no log is ever so long.
 pub(super) const ENOUGH: u64 = u64::MAX;
 
 /// Sends what a log has beyond `sent` bytes, which says how much was sent in all then, or [`ENOUGH`].
@@ -235,10 +260,13 @@ pub(super) fn send_log(
             return Ok(());
         }
         match caller.log(key, *sent, &piece) {
+            // Also where the server had more of it already: pieces may come twice, and are the same.
             Ok(stored) if stored.complete => *sent += piece.len() as u64,
             Err(error) if error.is_for_room() => return Err(error),
+            // Of an attempt that counts no more, mostly. Nobody would ever read the rest.
             Err(CallError::Refused { status, .. }) if status < 500 => *sent = ENOUGH,
             Err(error) => return Err(error),
+            // It is as long as logs may be.
             Ok(_) => *sent = ENOUGH,
         }
         if *sent == ENOUGH {

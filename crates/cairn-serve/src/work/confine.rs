@@ -4,6 +4,7 @@
 //! Whatever comes from a server (the task's environment, the files of its input and output) is touched after the limits hold.
 
 use super::environment;
+use crate::spawn::beside;
 use landlock::{
     ABI, Access, AccessFs, BitFlags, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
     Scope, path_beneath_rules,
@@ -43,6 +44,7 @@ const SYSTEM: [&str; 20] = [
 const DEVICES: [&str; 4] = ["/dev/full", "/dev/null", "/dev/shm", "/dev/zero"];
 
 /// The newest rules that we know; older kernels keep those they know.
+// Best effort on purpose: a worker on an older kernel works, and says how much of a sandbox there is.
 const RULES: ABI = ABI::V9;
 /// What we call a whole sandbox: files, links, sizes, devices, signals, abstract sockets. Newer rules are a gift.
 const WHOLE: ABI = ABI::V6;
@@ -109,8 +111,9 @@ fn restrict(confines: &Confines, rules: ABI) -> Result<Sandbox> {
 
 /// What the kernel would give: tried by a thread that ends with it.
 pub fn probe() -> Sandbox {
-    let tried = std::thread::spawn(|| restrict(&Confines::default(), WHOLE));
-    let tried = tried.join().ok().and_then(Result::ok);
+    // Limits hold for the thread that takes them, and for ever: this one must not have them.
+    let tried = beside(|| restrict(&Confines::default(), WHOLE)).ok();
+    let tried = tried.and_then(|tried| tried.join().ok()?.ok());
     tried.unwrap_or(Sandbox::Missing)
 }
 
@@ -156,12 +159,14 @@ fn confined(confines: &Confines, program: &OsStr, arguments: &[OsString]) -> Res
         // For the task alone: on this process LD_PRELOAD and the like would be obeyed before the limits hold.
         command.env_clear().envs(variables);
     }
+    // Opened under the limits: a link in the task's folder leads nowhere that the task itself could not go.
     if let Some(path) = &confines.stdin {
         command.stdin(File::open(path)?);
     }
     if let Some(path) = &confines.stdout {
         let file = File::create(path)?;
         if confines.stderr == confines.stdout {
+            // One description with one place in the file: two of them would write over each other.
             command.stderr(file.try_clone()?);
         }
         command.stdout(file);

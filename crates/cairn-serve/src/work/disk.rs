@@ -9,19 +9,28 @@ use crate::http::types::{Lease, Reason};
 use std::time::{Duration, Instant};
 
 /// Folders are measured at least so often.
+// However much room is left: what is written faster than is foreseen here must be seen all the same. A judgement: five looks a
+// second at folders of some thousand files are little beside their tasks.
 const SELDOM: Duration = Duration::from_millis(200);
 
 /// And no more often than this, however little room is left.
+// At 1 GB/s that is 5 MB beyond the cap before it is seen. Shorter, and the loop does little else where a worker's disk is nearly
+// full, which may be so for hours.
 const OFTEN: Duration = Duration::from_millis(5);
 
 /// Bytes that tasks may write in a second: more than most disks can take.
+// Too small, and the room is full before the next look; too large costs looks alone.
 const FAST: f64 = 2e9;
+
+/// Looking takes no more than one part in so many of the time.
+// A judgement: a twentieth of one processor is not felt, and folders of a million files are still looked at now and then.
+const SHARE: u32 = 20;
 
 /// When to measure again, with so much room left, where measuring took so long: before the room can be full, as far as looking
 /// takes no more than a twentieth of the time.
 fn next_look(room: u64, took: Duration) -> Duration {
     let full = Duration::from_secs_f64(room as f64 / FAST);
-    full.max(OFTEN).max(20 * took).min(SELDOM)
+    full.max(OFTEN).max(SHARE * took).min(SELDOM)
 }
 
 impl Worker<'_> {
@@ -69,6 +78,7 @@ impl Worker<'_> {
         let next = next_look(cap.saturating_sub(all), begin.elapsed());
         // Where nothing runs nothing grows.
         self.measure_at = (!sizes.is_empty()).then(|| Instant::now() + next);
+        // One at a time: with it gone the others may fit, and the next look is near.
         let Some(&(_, key, bytes)) = sizes.iter().max().filter(|_| all > cap) else {
             return;
         };
@@ -77,6 +87,7 @@ impl Worker<'_> {
             let what =
                 format!("ended: its files take {bytes} bytes, and this worker's disk has {cap}");
             (self.said)(Note::Task(job.lease.task.clone(), what));
+            // Not asked first: it would go on writing for the grace.
             self.processes.kill(key);
         }
     }

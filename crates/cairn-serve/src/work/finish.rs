@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 
 /// A server counts a task's time from the lease, its worker from the start: what it is told to end so shortly before its time is
 /// up has run out of it.
+// Between the two are the answer's way and the fetching of inputs. Too short, and an attempt that ran out of its time is dropped
+// without a word: the server counts it as such only after two heartbeats that do not name it. So it is where inputs take longer to
+// come. Too long, and one that is stopped for another reason says that it was too slow, which nobody asked.
 const EARLIER: Duration = Duration::from_secs(2);
 
 impl Worker<'_> {
@@ -26,6 +29,7 @@ impl Worker<'_> {
         }
     }
 
+    /// The server says that these no longer count.
     pub(super) fn stop(&mut self, attempts: &[Attempt]) {
         let soon = Instant::now() + EARLIER;
         let is_late = |job: &Job| {
@@ -74,6 +78,7 @@ impl Worker<'_> {
             self.keys.remove(&attempt);
             self.talk.unwatch_log(attempt);
             match job.fate {
+                // Its folder goes with the receipt, as that of every result.
                 Fate::Returned => {
                     self.summary.given_back += 1;
                     self.talk.finished(attempt, Outcome::GivenBack, Vec::new());
@@ -120,6 +125,8 @@ impl Worker<'_> {
                 exit: 9,
                 cause: Cause::Memory,
             },
+            // SIGABRT, SIGBUS, SIGSEGV; and 128 + SIGABRT, SIGKILL, SIGSEGV of a shell that started it. Without a limit they
+            // are the program's own faults.
             (Fate::Own, Exit::Signal(6 | 7 | 11) | Exit::Code(134 | 137 | 139)) if limited => {
                 Outcome::Failed {
                     exit: number(end.exit),
@@ -136,6 +143,7 @@ impl Worker<'_> {
             },
         };
         // What fails where there is no room is not to blame for it.
+        // Asked at its end, not of what it said: programs tell of a full disk in a hundred ways, or not at all.
         let is_failure = matches!(outcome, Outcome::Failed { .. });
         if is_failure && job.is_own && is_full(&job.folder) {
             let Some(job) = self.jobs.remove(&end.key) else {
@@ -145,7 +153,7 @@ impl Worker<'_> {
             self.keys.remove(&attempt);
             self.talk.unwatch_log(attempt);
             self.talk.place.forget(attempt);
-            return self.cannot_go_on(job.lease, std::io::ErrorKind::StorageFull.into());
+            return self.has_no_room(job.lease, std::io::ErrorKind::StorageFull.into());
         }
         self.settle(end.key, outcome);
     }
@@ -200,9 +208,27 @@ impl Worker<'_> {
         match is_carried || has_log {
             true => {
                 self.results.insert(attempt, (outcome, spooled.clone()));
-                deliver_beside(&self.talk, spooled, sent);
+                self.deliver(spooled, sent);
             }
             false => self.talk.finished(attempt, outcome, Vec::new()),
+        }
+    }
+
+    /// What belongs to a result goes to the server, beside all else: to wait for it here would leave every other task alone.
+    fn deliver(&mut self, spooled: Spooled, sent: u64) {
+        let attempt = spooled.attempt();
+        if deliver_beside(&self.talk, spooled, sent).is_err() {
+            self.undelivered.push((attempt, sent));
+        }
+    }
+
+    /// Threads may be had again, since the tasks that took them end.
+    pub(super) fn deliver_again(&mut self) {
+        for (attempt, sent) in std::mem::take(&mut self.undelivered) {
+            // Gone where the server wants it no more.
+            if let Some((_, spooled)) = self.results.get(&attempt) {
+                self.deliver(spooled.clone(), sent);
+            }
         }
     }
 
@@ -238,6 +264,7 @@ fn number(exit: Exit) -> i32 {
 
 /// A declared output that is not there.
 fn missing_output(job: &Job) -> Option<&String> {
+    // A link that leads nowhere is there: whoever uploads it says what is wrong with it.
     let is_there = |path: &String| job.folder.join(path).symlink_metadata().is_ok();
     job.lease.outputs.iter().find(|path| !is_there(path))
 }
@@ -248,7 +275,8 @@ fn leaves_files(folder: &Path) -> bool {
 
 /// Whether there is no room for anything on the disk of this folder.
 fn is_full(folder: &Path) -> bool {
-    // File systems refuse to write before the last block is taken.
+    // File systems refuse to write before the last block is taken. Few programs fail for want of less than this, and a disk with
+    // so little left fails the next one.
     const ANYTHING: u64 = 64 << 10;
     rustix::fs::statvfs(folder).is_ok_and(|disk| disk.f_bavail * disk.f_frsize < ANYTHING)
 }

@@ -1,14 +1,19 @@
 //! A worker's tasks that take more memory than they may: ended, with the reason. Starts nothing.
 
-use super::{Fate, Note, Worker};
+use super::{Fate, Note, PULSE, Worker};
 use crate::spawn::group_memory;
 use std::time::{Duration, Instant};
 
 /// How often memory is looked at, where some task has a limit.
-const LOOK: Duration = Duration::from_millis(100);
+// As often as the loop turns by itself, and as `run` does it. A look reads a file of every process of this machine: many
+// ends of short tasks, which turn the loop too, must not make more of them.
+const LOOK: Duration = PULSE;
 
 /// The kernel refuses a process so many times its task's limit: more than can be taken between two looks does no harm then, and a
 /// program that is refused memory, and ends with a code of its own, is rare. What a task may really take is what is looked at.
+// A judgement: what the kernel counts (data of one process, touched or not) is no measure of what is in memory, and many programs
+// map several times what they use. Once or twice the limit would refuse those; without any a runaway could fill the machine
+// between two looks.
 pub(super) const BEYOND: u64 = 4;
 
 impl Worker<'_> {

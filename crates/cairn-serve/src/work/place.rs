@@ -27,6 +27,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// So many workers share a folder at the most.
+// Far more than one machine has workers, so that it is never in the way; and an end to the search where the file system answers
+// every try for a lock with "held".
 const PLACES: usize = 10_000;
 
 /// A result without a receipt, and what belongs to it.
@@ -87,6 +89,7 @@ fn name(run: &str, attempt: Attempt) -> String {
     let Attempt { id, epoch, attempt } = attempt;
     // What a server calls its run is no name for a file.
     let run = blake3::hash(run.as_bytes()).to_hex();
+    // 48 bits: of the runs that ever leave something in one folder, no two have the same.
     format!("{}-{id}-{epoch}-{attempt}", &run[..12])
 }
 
@@ -96,6 +99,7 @@ fn remove(folder: &Path) -> Result<()> {
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
         removed => removed,
     };
+    // Mostly nothing is closed: only then are all folders gone through twice.
     if gone(std::fs::remove_dir_all(folder)).is_ok() {
         return Ok(());
     }
@@ -114,6 +118,7 @@ fn folder_at(beneath: impl AsFd, name: impl rustix::path::Arg) -> Result<OwnedFd
 /// Makes a folder and all below it writable for their owner. What a task left running may put links there meanwhile: none is
 /// followed. Folders of others stay as they are.
 fn open_up(folder: &OwnedFd) {
+    // Through the descriptor: between two looks at a name somebody could put a link in its place.
     let here = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
     let _ = std::fs::set_permissions(&here, std::fs::Permissions::from_mode(0o700));
     for entry in std::fs::read_dir(here).into_iter().flatten().flatten() {
@@ -130,6 +135,7 @@ impl Place {
             let folder = base.join(number.to_string());
             private::folder(&folder)?;
             let mut options = File::options();
+            // Never removed, also when the worker ends: two could then hold locks on two files of one name.
             let lock =
                 (options.create(true).truncate(false).write(true)).open(folder.join("lock"))?;
             match lock.try_lock() {
@@ -150,11 +156,13 @@ impl Place {
         let id = match private::read(folder, "id") {
             Ok(id) if !id.trim().is_empty() => id.trim().to_owned(),
             _ => {
+                // 32 bits: with the machine's name it tells workers of one run apart, and people read it.
                 let id = private::random(4)?;
                 private::write(folder, "id", &id)?;
                 id
             }
         };
+        // Tasks may start in other folders, and a server is told where the secret is: no path from here may be relative.
         let folder = folder.canonicalize()?;
         Ok(Place {
             secret: Secret::put(&folder)?,
@@ -211,6 +219,7 @@ impl Place {
     /// A new folder for an attempt.
     pub(super) fn task(&self, attempt: Attempt) -> Result<PathBuf> {
         let folder = self.folder.join("tasks").join(self.name(attempt));
+        // Numbers of attempts come again where a server goes on from a copy of its store.
         remove(&folder)?;
         private::folder(&folder)?;
         Ok(folder)
@@ -232,7 +241,8 @@ impl Place {
         let folder = self.folder.join("spool");
         let name = name(&spooled.run, spooled.attempt());
         let temporary = folder.join(format!("{name}.new"));
-        // Whole before it has its name: a worker that is killed meanwhile leaves no half of one.
+        // Whole before it has its name: a worker that is killed meanwhile leaves no half of one. Not synced, which every task
+        // would wait for: after a power cut the outputs may be gone too, and the server gives the task to somebody else.
         std::fs::write(&temporary, text)?;
         std::fs::rename(temporary, folder.join(format!("{name}.json")))
     }
@@ -289,11 +299,13 @@ impl Place {
             let path = entry?.path();
             if path.extension().is_some_and(|e| e == "json")
                 && let Ok(text) = std::fs::read_to_string(&path)
+                // Cut by a power failure, or of another version: no result, and no reason to refuse all others.
                 && let Ok(spooled) = serde_json::from_str::<Spooled>(&text)
             {
                 all.push(spooled);
             }
         }
+        // Folders list files as they like: what is returned first must not depend on that.
         all.sort_by_key(|s| (s.back.epoch, s.back.id, s.back.attempt));
         Ok(all)
     }

@@ -12,22 +12,28 @@ use cairn_engine::{Cause, Outcome};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+/// The longest time limit, in seconds.
+// Thirty years: a `Duration` of what is negative or much larger panics.
+const FOREVER: f64 = 1e9;
+
 impl Worker<'_> {
     pub(super) fn begin(&mut self, lease: Lease) {
         self.is_away = false;
         let attempt = key_of(&lease);
         let program = lease.command.program();
+        // Before anything of the lease is touched: a server may ask for what it likes.
         if let (Some(program), Some(allowed)) = (program, &self.programs)
             && !allowed.iter().any(|a| a == program)
         {
             let what = format!("'{program}' is not among the programs that this worker runs");
             return self.refuse(lease, &what);
         }
+        // Decided when it begins: a worker that joins again meanwhile may have another ground, and this one stays where it is.
         let (folder, is_own) = match &self.shared {
             Some(folder) => (folder.clone(), false),
             None => match self.talk.place.task(attempt) {
                 Ok(folder) => (folder, true),
-                Err(e) => return self.cannot_go_on(lease, e),
+                Err(e) => return self.has_no_room(lease, e),
             },
         };
         if is_own && let Some(why) = self.lacks_room(&lease) {
@@ -40,8 +46,10 @@ impl Worker<'_> {
         let log = self.talk.place.log(attempt);
         let key = self.next_key;
         self.next_key += 1;
-        if has_inputs {
-            fetch_beside(&self.talk, &lease, folder.clone());
+        if has_inputs && let Err(error) = fetch_beside(&self.talk, &lease, folder.clone()) {
+            self.talk.place.forget(attempt);
+            let why = error.to_string();
+            return self.cannot_go_on(lease, &why, error.into());
         }
         let job = Job {
             lease,
@@ -69,13 +77,20 @@ impl Worker<'_> {
         self.talk.finished(key_of(&lease), outcome, Vec::new());
     }
 
-    /// This worker has no room: the task goes to somebody else, and the worker asks for no more.
-    pub(super) fn cannot_go_on(&mut self, lease: Lease, error: std::io::Error) {
-        self.note(&lease, format!("given back: this worker's disk: {error}"));
+    /// This worker has no room.
+    pub(super) fn has_no_room(&mut self, lease: Lease, error: std::io::Error) {
+        let why = format!("this worker's disk: {error}");
+        let folder = self.settings.folder.clone();
+        self.cannot_go_on(lease, &why, WorkError::Folder { folder, error });
+    }
+
+    /// Something is missing here that every task needs: this one goes to somebody else, and the worker asks for no more.
+    fn cannot_go_on(&mut self, lease: Lease, why: &str, trouble: WorkError) {
+        self.note(&lease, format!("given back: {why}"));
         self.summary.given_back += 1;
         (self.talk).finished(key_of(&lease), Outcome::GivenBack, Vec::new());
-        let folder = self.settings.folder.clone();
-        (self.trouble).get_or_insert(WorkError::Folder { folder, error });
+        // The first tells most: what comes later may only follow from it.
+        self.trouble.get_or_insert(trouble);
     }
 
     pub(super) fn fetched(&mut self, attempt: Attempt, fetched: Result<(), Trouble>) {
@@ -95,7 +110,7 @@ impl Worker<'_> {
                 if let Some(job) = self.jobs.remove(&key) {
                     self.keys.remove(&attempt);
                     self.talk.place.forget(attempt);
-                    self.cannot_go_on(job.lease, error);
+                    self.has_no_room(job.lease, error);
                 }
             }
             Err(trouble) => self.fail_to_start(key, &format!("its inputs did not come: {trouble}")),
@@ -123,6 +138,7 @@ impl Worker<'_> {
         let job = self.jobs.get_mut(&key).expect("it was there");
         if let Some(directory) = &job.lease.command.directory
             && is_strict
+            // Step by step and through no link: a path of the lease, or a link that an input brought, could lead elsewhere.
             && let Err(e) = Beneath::open(&job.folder).and_then(|f| f.make_folder(directory))
         {
             return self.fail_to_start(key, &format!("no folder for it: {e}"));
@@ -130,8 +146,7 @@ impl Worker<'_> {
         let limit = job
             .lease
             .limit_seconds
-            // Thirty years: a `Duration` of what is negative or much larger panics.
-            .map(|limit| Duration::from_secs_f64(limit.clamp(0.0, 1e9)));
+            .map(|limit| Duration::from_secs_f64(limit.clamp(0.0, FOREVER)));
         job.deadline = limit.map(|limit| Instant::now() + limit);
         match self.processes.start(key, &program) {
             Ok(()) => self.talk.watch_log(key_of(&job.lease), job.log.clone()),
@@ -205,6 +220,7 @@ impl Worker<'_> {
                 variables.push((name.to_owned(), folder.to_owned()));
             }
         }
+        // Of several of one name the last counts: what follows is stronger than what stands above.
         variables.push(("CAIRN_TASK".to_owned(), lease.task.clone()));
         let number = format!("{}.{}", lease.epoch, lease.attempt);
         variables.push(("CAIRN_ATTEMPT".to_owned(), number));
@@ -219,6 +235,7 @@ impl Worker<'_> {
             }
             variables.push((name.clone(), value.clone()));
         }
+        // Last, so that no lease replaces it: by the mark those are found and ended that outlive the worker.
         variables.push(self.mark());
         Ok(variables)
     }
@@ -261,11 +278,13 @@ impl Worker<'_> {
                 flag(name, shown(path)?);
             }
         }
+        // What follows is the task's: none of its words is a flag of the program that sets limits.
         words.push("--".to_owned());
         match program.line {
             Line::Words(rest) => words.extend(rest),
             Line::Shell(line) => words.extend(["/bin/sh".to_owned(), "-c".to_owned(), line]),
         }
+        // The mark here too: a worker may be killed before the program that sets limits has become the task.
         let mut own = kept();
         own.push(self.mark());
         Ok(Program {

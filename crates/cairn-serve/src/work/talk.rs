@@ -11,6 +11,7 @@ use crate::http::types::{
     Attempt, Ended, Exchange, Exchanged, Heartbeat, Join, Joined, Lease, Made, Reason, Return, Why,
     Worth,
 };
+use crate::spawn::beside;
 use cairn_engine::{
     Cause, Client, Granted, Outcome, Receipt, Refusal, Request, Task, Token, WorkerId,
 };
@@ -26,7 +27,21 @@ use std::time::Duration;
 // Many proxies end a connection that was silent for 30 seconds.
 const POLL_SECONDS: f64 = 25.0;
 /// Logs are sent so often.
+// People who watch a task wait no longer for a line; a thousand workers whose tasks print make a thousand requests a second of it.
 const LOG_EVERY: Duration = Duration::from_secs(1);
+
+/// A word that was missed is looked for after so long.
+// Only the end is ever missed. Shorter, and an idle worker wakes up for nothing.
+const MISSED_WORD: Duration = Duration::from_secs(1);
+/// The shortest and the longest time between two heartbeats, in seconds, whatever a server says.
+// A server that says 0 would be flooded by its own workers, and one that says a year would never tell them to stop anything.
+const HEARTBEATS: (f64, f64) = (0.05, 600.0);
+/// So long before it is asked again whether the worker has joined.
+// Nothing tells of it; the first heartbeat is due a third of the silence later, so that some hundredths of a second do not count.
+const NOT_JOINED: Duration = Duration::from_millis(20);
+/// So long after a long poll was ended by a word, another one may be sent.
+// Meanwhile the answer comes and the poll is over. Without a pause words would go out as fast as the server answers them.
+const NUDGED: Duration = Duration::from_millis(5);
 
 /// What the conversation tells the one who has the processes.
 #[derive(Debug)]
@@ -177,6 +192,7 @@ impl Talk {
             said_cut: AtomicBool::new(false),
             is_polling: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
+            // Until a server has said how often: nobody has joined yet, and nothing is sent.
             heartbeat_millis: AtomicU64::new(1000),
             mouth,
         }
@@ -225,6 +241,7 @@ impl Talk {
 
     /// The log of an attempt that ended, and how much of it was sent.
     pub(super) fn unwatch_log(&self, attempt: Attempt) -> Option<(PathBuf, u64)> {
+        // A piece may be on its way this moment, and is sent once more with the result: the server takes pieces twice.
         let log = lock(&self.logs).remove(&attempt);
         log.map(|log| (log.path, log.sent))
     }
@@ -290,7 +307,7 @@ impl Talk {
 
     /// The whole life of the thread that exchanges. Results of an earlier worker go to the run that they are of.
     pub(super) fn exchange(&self, join: &Join, mut spooled: Vec<Spooled>) {
-        let mut pause = Duration::from_millis(50);
+        let mut pauses = carry::Pauses::new();
         while let Some(request) = self.next_request() {
             let answered = match request {
                 Request::Join => self.join(join, &mut spooled),
@@ -302,12 +319,12 @@ impl Talk {
                 } => self.one_exchange(worker, &returns, holding, want),
             };
             match answered {
-                Ok(()) => pause = Duration::from_millis(50),
+                Ok(()) => pauses = carry::Pauses::new(),
                 Err(error) if error.is_passing() => {
+                    // It may have been heard and only the answer lost: what is held is said with the next request.
                     self.client().unanswered();
                     self.say(Word::Away(error.to_string()));
-                    self.sleep(pause);
-                    pause = (pause * 2).min(Duration::from_secs(3));
+                    self.sleep(pauses.next());
                 }
                 Err(error) => return self.say(Word::Ended(error)),
             }
@@ -331,8 +348,9 @@ impl Talk {
             if let Some(request) = client.request() {
                 return Some(request);
             }
-            // The end of it all is said without this lock, so that word may be missed.
-            let waited = self.changed.wait_timeout(client, Duration::from_secs(1));
+            // The end of it all is said without this lock, so that word may be missed. Nobody waits for this thread then: it may
+            // end late.
+            let waited = self.changed.wait_timeout(client, MISSED_WORD);
             client = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -348,6 +366,7 @@ impl Talk {
                 self.place.spool().display()
             )));
         }
+        // Asked with every join, and never remembered: the address may lead to another machine than before.
         let is_near = self.place.secret().was_seen(joined.near.as_deref());
         let shared = |joined: &Joined| {
             let is_named = matches!(self.tasks_run, Where::Shared(_));
@@ -361,12 +380,13 @@ impl Talk {
                 ..join.clone()
             })?;
         }
-        let millis = (joined.heartbeat_seconds.clamp(0.05, 600.0) * 1000.0) as u64;
+        let millis = (joined.heartbeat_seconds.clamp(HEARTBEATS.0, HEARTBEATS.1) * 1000.0) as u64;
         self.heartbeat_millis.store(millis, Ordering::Relaxed);
         // Earlier servers do not say.
         let compares_print = joined.volunteer.unwrap_or(true);
         self.compares_print.store(compares_print, Ordering::Relaxed);
         self.client().joined(WorkerId(joined.worker));
+        // Told before results of an earlier worker are delivered, which may take long.
         let ground = Ground {
             shared: shared(&joined),
             is_near,
@@ -408,11 +428,13 @@ impl Talk {
     }
 
     fn take(&self, returns: &[(Task, Token, Outcome)], answer: Exchanged) {
+        // Before the new leases begin, which may need the room. Receipts come in the order of the returns; what has none stays.
         for &(task, token, _) in returns.iter().take(answer.receipts.len()) {
             let done = attempt((task, token));
             lock(&self.made).remove(&done);
             self.place.forget(done);
         }
+        // A server may say anything: three hundred years in microseconds are within what a span holds.
         let span = |seconds: f64| cairn_engine::Span((seconds.clamp(0.0, 1e10) * 1e6) as u64);
         let granted = |lease: &Lease| Granted {
             task: Task(lease.id),
@@ -432,12 +454,14 @@ impl Talk {
             granted: answer.leases.iter().map(granted).collect(),
             refused: (!answer.known).then_some(Refusal::Unknown),
         };
+        // An answer that came twice, or late, grants what is under way or was ended already: no attempt begins twice.
         let new = self.client().answered(&told);
         let is_new = |lease: &Lease| {
             let (task, token) = held(key_of(lease));
             new.iter().any(|g| g.task == task && g.token == token)
         };
         let leases: Vec<Lease> = answer.leases.into_iter().filter(is_new).collect();
+        // Stops before leases: the word that ends one attempt at a task must not come behind the next attempt.
         if !answer.stop.is_empty() {
             self.say(Word::Stop(answer.stop));
         }
@@ -472,13 +496,13 @@ impl Talk {
             drop(client);
             let Some((worker, holding)) = said else {
                 since = std::time::Instant::now();
-                std::thread::sleep(Duration::from_millis(20));
+                std::thread::sleep(NOT_JOINED);
                 continue;
             };
             if nudge {
                 // Whether it arrives or not, it is tried again as long as there is need.
                 let _ = self.caller.exchange(worker.0, &Exchange::default());
-                std::thread::sleep(Duration::from_millis(5));
+                std::thread::sleep(NUDGED);
             }
             if since.elapsed() < every {
                 continue;
@@ -494,6 +518,7 @@ impl Talk {
                         self.say(Word::Finished);
                     }
                 }
+                // Given up for lost: what it works on goes on, and the server is told of it under a new number.
                 Err(error) if error.is_missing() => {
                     self.client().forgotten(worker);
                     self.changed.notify_all();
@@ -508,6 +533,7 @@ impl Talk {
     pub(super) fn send_logs(&self) {
         while !self.is_over() {
             std::thread::sleep(LOG_EVERY);
+            // Copied, so that the lock is not held while something is sent: the end of a task would wait for it.
             let all: Vec<_> = (lock(&self.logs).iter())
                 .filter(|(_, log)| !log.is_refused)
                 .map(|(&at, log)| (at, log.clone()))
@@ -540,19 +566,31 @@ pub(super) fn key_of(lease: &Lease) -> Attempt {
 }
 
 /// Fetches the inputs of a lease on a thread of its own.
-pub(super) fn fetch_beside(talk: &Arc<Talk>, lease: &Lease, folder: PathBuf) {
+///
+/// # Errors
+/// If there is no thread to be had.
+pub(super) fn fetch_beside(
+    talk: &Arc<Talk>,
+    lease: &Lease,
+    folder: PathBuf,
+) -> std::io::Result<()> {
     let (talk, at) = (talk.clone(), key_of(lease));
-    std::thread::spawn(move || {
+    let fetching = beside(move || {
         let fetched = carry::fetch(&talk.caller, at.id, &folder, &|| talk.is_over());
         talk.say(Word::Fetched(at, fetched));
     });
+    fetching.map(drop)
 }
 
 /// Uploads what belongs to a result on a thread of its own.
-pub(super) fn deliver_beside(talk: &Arc<Talk>, spooled: Spooled, sent: u64) {
+///
+/// # Errors
+/// If there is no thread to be had.
+pub(super) fn deliver_beside(talk: &Arc<Talk>, spooled: Spooled, sent: u64) -> std::io::Result<()> {
     let talk = talk.clone();
-    std::thread::spawn(move || {
+    let delivering = beside(move || {
         let delivered = talk.deliver(&spooled, sent);
         talk.say(Word::Delivered(spooled.attempt(), delivered));
     });
+    delivering.map(drop)
 }

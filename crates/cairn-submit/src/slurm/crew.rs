@@ -112,6 +112,7 @@ pub fn submit_crew(folder: &Path, arguments: &[String], script: &str) -> Result<
     let mut words = vec!["--parsable".to_owned()];
     words.extend_from_slice(arguments);
     words.extend([format!("--comment={key}"), script.to_owned(), key]);
+    // `sbatch` keeps the journal locked if it outlives us: nobody submits a second crew while it may still make the first.
     let lock = journal.lock().map_err(|e| trouble(&at, e))?;
     let called = call(&words, &lock);
     let mut write = |event: &Event| journal.write(event).map_err(|e| trouble(&at, e));
@@ -121,10 +122,12 @@ pub fn submit_crew(folder: &Path, arguments: &[String], script: &str) -> Result<
             write(&Event::Job { serial, job })?;
             Ok(id)
         }
+        // There is one job and no queue of ours to wait in: whoever submitted it decides.
         Submitted::Quota(said) | Submitted::Refused(said) => {
             write(&Event::None { serial })?;
             Err(CrewError::Refused(said))
         }
+        // Nothing is written: the next try looks for the key in the queue.
         Submitted::Unknown(said) => Err(CrewError::Unknown(said)),
     }
 }

@@ -96,6 +96,7 @@ impl Journal {
             }
             Err(std::fs::TryLockError::Error(error)) => return Err(trouble(error)),
         }
+        // Read behind the lock: what another process was writing is there whole, or is its last half line.
         let bytes = std::fs::read(path).map_err(trouble)?;
         let whole = bytes
             .iter()
@@ -126,6 +127,8 @@ impl Journal {
     pub fn write(&mut self, event: &Event) -> io::Result<()> {
         let mut line = serde_json::to_vec(event)?;
         line.push(b'\n');
+        // One call, at the end of the file: a line is there whole, or is the last. Synced, since jobs outlive a power cut of this
+        // machine: a key that is lost is a job that is submitted twice.
         self.file.write_all(&line)?;
         self.file.sync_data()
     }

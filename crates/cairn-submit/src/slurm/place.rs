@@ -9,7 +9,7 @@ use crate::{Handover, Made};
 use cairn_dag::plain;
 use serde::{Deserialize, Serialize};
 use std::hash::{BuildHasher, Hasher};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Why a folder cannot be used for a run.
@@ -109,6 +109,7 @@ impl Place {
             folder: folder.to_owned(),
             run,
         };
+        // Also in a folder that was there: a run that was cut off here has some of them.
         for made in scripts(handover, folder) {
             place.write(&made, handover)?;
         }
@@ -125,6 +126,7 @@ impl Place {
         if before.as_deref() == Some(made.text.as_bytes()) {
             return Ok(());
         }
+        // Whoever waits for this task was promised what the old command made.
         let number = made
             .path
             .strip_prefix("tasks/")
@@ -144,13 +146,27 @@ impl Place {
         let path = self.folder.join(name);
         // A job may read it at any moment: it must never see half of it.
         let new = path.with_extension("new");
-        let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &path));
+        let written = std::fs::File::create(&new).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            if name == ORDER {
+                // It has the run's name, by which jobs are found: jobs outlive a power cut of this machine, and under another name
+                // they would be submitted again. Scripts are not waited for, one by one: they are written anew by every start, and a job
+                // refuses an empty one.
+                file.sync_all()?;
+            }
+            std::fs::rename(&new, &path)?;
+            match name == ORDER {
+                true => std::fs::File::open(&self.folder)?.sync_all(),
+                false => Ok(()),
+            }
+        });
         written.map_err(|error| PlaceError::Io { path, error })
     }
 
     /// What a task said at its end.
     pub fn exit(&self, place: u32) -> Option<Exit> {
         let text = std::fs::read_to_string(self.folder.join(format!("exit/{place}"))).ok()?;
+        // It is moved into its place whole. What is half there all the same, on a disk of another machine, is no word yet.
         let (serial, code) = text.trim().split_once(' ')?;
         Some(Exit {
             serial: serial.parse().ok()?,
@@ -222,6 +238,7 @@ pub(super) fn name_of_run() -> String {
 /// The script of every job, and those of the tasks.
 fn scripts(handover: &Handover, folder: &Path) -> Vec<Made> {
     let folder = quoted(text(folder).unwrap_or_default()).into_owned();
+    // The only mark, in a text of ours: what is put in stands behind it and is not read again.
     let job = JOB.replace("@STATE@", &folder);
     let tasks = handover.placed().map(|(place, task)| {
         let parents: Vec<String> = task.parents.iter().map(u32::to_string).collect();
@@ -307,8 +324,13 @@ say() {
 if { read -r _ code < "$state/exit/$task"; } 2> /dev/null && [ "$code" = 0 ]; then
   exit 0
 fi
+# After a power cut a script may be empty, and would end well.
+if ! { read -r _ _ parents < "$state/tasks/$task.sh"; } 2> /dev/null; then
+  echo "cairn: the script of this task is gone or empty; \`cairn submit\` writes it anew" >&2
+  say 127
+  exit 127
+fi
 # Slurm takes a parent that it has forgotten for one that ended well: the parents' own words count.
-read -r _ _ parents < "$state/tasks/$task.sh"
 for parent in $parents; do
   waited=0
   until { read -r _ code < "$state/exit/$parent"; } 2> /dev/null; do
@@ -342,3 +364,33 @@ code=$?
 say "$code"
 exit "$code"
 "#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    /// A script that a power cut has emptied would end well without having done anything: what comes after it would start.
+    #[test]
+    fn a_job_refuses_a_script_that_is_gone_or_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in FOLDERS {
+            std::fs::create_dir_all(at(name)).unwrap();
+        }
+        let state = quoted(folder.path().to_str().unwrap()).into_owned();
+        std::fs::write(at("job.sh"), JOB.replace("@STATE@", &state)).unwrap();
+        let ends = || {
+            let mut job = Command::new("/bin/sh");
+            job.arg(at("job.sh")).args(["1", "0", "key"]);
+            let ended = job.stderr(Stdio::null()).status().unwrap();
+            let said = std::fs::read_to_string(at("exit/0")).unwrap();
+            (ended.code(), said.trim().to_owned())
+        };
+        assert_eq!(ends(), (Some(127), "1 127".to_owned()), "it is gone");
+        std::fs::write(at("tasks/0.sh"), "").unwrap();
+        assert_eq!(ends(), (Some(127), "1 127".to_owned()), "it is empty");
+        std::fs::write(at("tasks/0.sh"), "# after \n# a task\nexit 3\n").unwrap();
+        assert_eq!(ends(), (Some(3), "1 3".to_owned()));
+    }
+}

@@ -4,7 +4,7 @@
 //! The rule is that of a run (`cairn_engine::Keeper`). Nobody knows when a queue starts a job, so that a task counts as running
 //! from its submission on, and is submitted only once all its parents are executed.
 
-use super::window::Standing;
+use super::window::Whereabouts;
 use crate::Handover;
 use crate::handover::children;
 use cairn_dag::{TaskId, narrow, wide};
@@ -111,10 +111,11 @@ impl<'a> Space<'a> {
     }
 
     /// Begins: learns where tasks stand and what lies on the disk, deletes what nobody wants, and looks for an order.
-    pub(super) fn settle(&mut self, standing: &[Standing]) -> Result<(), NoRoom> {
+    pub(super) fn settle(&mut self, standing: &[Whereabouts]) -> Result<(), NoRoom> {
+        // Before files: which of these are free depends on who is executed.
         self.sync(standing);
         for (place, children) in self.children.iter().enumerate() {
-            if standing[place] == Standing::Executed {
+            if standing[place] == Whereabouts::Executed {
                 children.iter().for_each(|&c| self.left[wide(c)] -= 1);
             }
         }
@@ -125,12 +126,12 @@ impl<'a> Space<'a> {
             };
             let producer = self.keeper.storage().producer(file);
             let place = producer.and_then(|task| self.places[task.index()]);
-            let stands = place.map_or(Standing::Executed, |p| standing[wide(p)]);
+            let stands = place.map_or(Whereabouts::Executed, |p| standing[wide(p)]);
             match (stands, place) {
-                (Standing::Executed, _) if self.keeper.is_free(file) => self.delete(file, bytes),
-                (Standing::Executed, _) => self.measure(file, bytes),
+                (Whereabouts::Executed, _) if self.keeper.is_free(file) => self.delete(file, bytes),
+                (Whereabouts::Executed, _) => self.measure(file, bytes),
                 // It writes there, or has: that is reserved.
-                (Standing::Queued(_) | Standing::InDoubt(_), _) | (_, None) => {}
+                (Whereabouts::Queued(_) | Whereabouts::InDoubt(_), _) | (_, None) => {}
                 (_, Some(place)) => {
                     *self.stale.entry(place).or_default() += bytes;
                     // It takes room until the task writes over it, and then counts as the task's own.
@@ -143,27 +144,27 @@ impl<'a> Space<'a> {
     }
 
     /// Looks for an order within the cap, and ranks tasks by it.
-    pub(super) fn replan(&mut self, standing: &[Standing]) -> Result<(), NoRoom> {
+    pub(super) fn replan(&mut self, standing: &[Whereabouts]) -> Result<(), NoRoom> {
         let order = (self.planner)(&mut self.keeper)?;
         for (rank, task) in (0..).zip(order) {
             if let Some(place) = self.places[task.index()] {
                 self.rank[wide(place)] = rank;
             }
         }
-        let waits = |&p: &u32| standing[wide(p)] == Standing::Waiting && self.left[wide(p)] == 0;
+        let waits = |&p: &u32| standing[wide(p)] == Whereabouts::Waiting && self.left[wide(p)] == 0;
         let ready = (0..narrow(self.tasks.len())).filter(waits);
         self.ready = ready.map(|p| (self.rank[wide(p)], p)).collect();
         Ok(())
     }
 
     /// The keeper learns where all tasks stand.
-    fn sync(&mut self, standing: &[Standing]) {
+    fn sync(&mut self, standing: &[Whereabouts]) {
         let of = |task: TaskId| match self.places[task.index()].map(|p| standing[wide(p)]) {
-            None | Some(Standing::Executed) => game::Standing::Executed,
-            Some(Standing::Waiting) => game::Standing::Waiting,
-            Some(Standing::Queued(_) | Standing::InDoubt(_)) => game::Standing::Leased,
-            Some(Standing::Failed(_) | Standing::Lost) => game::Standing::Failed,
-            Some(Standing::Aborted) => game::Standing::Aborted,
+            None | Some(Whereabouts::Executed) => game::Standing::Executed,
+            Some(Whereabouts::Waiting) => game::Standing::Waiting,
+            Some(Whereabouts::Queued(_) | Whereabouts::InDoubt(_)) => game::Standing::Leased,
+            Some(Whereabouts::Failed(_) | Whereabouts::Lost) => game::Standing::Failed,
+            Some(Whereabouts::Aborted) => game::Standing::Aborted,
         };
         self.keeper.sync(of);
     }
@@ -206,6 +207,7 @@ impl<'a> Space<'a> {
     /// A task is about to be submitted.
     pub(super) fn begin(&mut self, place: u32) {
         self.ready.remove(&(self.rank[wide(place)], place));
+        // What lay there is part of what it reserves from now on: it must not count twice.
         if let Some(bytes) = self.stale.remove(&place) {
             self.keeper.let_go(bytes);
         }
@@ -231,6 +233,7 @@ impl<'a> Space<'a> {
                 None => {}
             }
         }
+        // Measured before, deleted after: what is free is known only once the task has ended for the keeper.
         self.keeper.finish(task);
         let inputs: Vec<FileId> = self.keeper.storage().inputs(task).collect();
         for file in inputs.into_iter().chain(outputs) {
@@ -249,7 +252,7 @@ impl<'a> Space<'a> {
     }
 
     /// Tasks have failed, or will never start: what they read stays for a later try, and what they wrote lies there.
-    pub(super) fn given_up(&mut self, standing: &[Standing], failed: &[u32]) {
+    pub(super) fn given_up(&mut self, standing: &[Whereabouts], failed: &[u32]) {
         self.sync(standing);
         for &place in failed {
             let task = self.tasks[wide(place)];
@@ -258,7 +261,7 @@ impl<'a> Space<'a> {
             self.keeper.hold(there);
         }
         self.ready
-            .retain(|&(_, p)| standing[wide(p)] == Standing::Waiting);
+            .retain(|&(_, p)| standing[wide(p)] == Whereabouts::Waiting);
         self.count();
     }
 }

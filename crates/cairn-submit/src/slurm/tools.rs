@@ -3,7 +3,7 @@
 use super::cluster::{Cluster, Exit, Listed, Order, Submitted};
 use super::place::Place;
 use super::window::is_limit_on_number;
-use crate::script::text;
+use crate::script::{KILLING, text};
 use crate::{Handover, Task};
 use cairn_dag::wide;
 use std::ffi::OsStr;
@@ -84,9 +84,13 @@ fn said(output: &Output) -> String {
     lines.join("; ")
 }
 
-/// Seconds that an attempt has beyond its limit: `timeout` kills what does not end by itself.
-// As long as the scripts give it: `timeout -k 5`.
-const KILLING: f64 = 5.0;
+/// So much of a task's name is the name of its job.
+// `squeue` shows far less; a name of thousands of letters, as generated ones may be, is of no use to anybody.
+const LONGEST_NAME: usize = 60;
+
+/// So many jobs are ended by one call.
+// A command line has an end (128 KiB a word, some megabytes in all): a thousand numbers are far from it.
+const CANCELLED_AT_ONCE: usize = 1000;
 
 /// Seconds that a job has beyond all attempts: it may wait a minute for its parents' words, and for a machine that is slow.
 // A judgement beyond the minute that job.sh waits: too little would kill tasks that do nothing wrong.
@@ -140,8 +144,11 @@ pub(super) fn call(arguments: &[String], lock: &File) -> Submitted {
         Ok(lock) => lock,
         Err(error) => return Submitted::Refused(error.to_string()),
     };
+    // As its input, which it does not read: the one descriptor that a child gets without asking. A script that it would read from
+    // there is named in the arguments.
     match tool("sbatch").args(arguments).stdin(lock).output() {
         Ok(output) => submitted(&output),
+        // Never started: certainly no job.
         Err(error) => Submitted::Refused(format!("sbatch cannot be started: {error}")),
     }
 }
@@ -149,6 +156,8 @@ pub(super) fn call(arguments: &[String], lock: &File) -> Submitted {
 /// All jobs of the user that Slurm remembers; those of `run` with their serials.
 pub(super) fn queue(run: &str) -> Result<Vec<Listed>, String> {
     let called = tool("squeue")
+        // Every element by itself, in all states: a job that has ended is seen as such as long as Slurm remembers it. What people
+        // write themselves, comment and command, comes last, since it may have a bar in it.
         .args(["-h", "-r", "--me", "-t", "all", "-o", "%i|%T|%r|%k|%o"])
         .stdin(Stdio::null())
         .output();
@@ -176,7 +185,7 @@ pub(super) fn shared_arguments(
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
-    let name: String = name.chars().take(60).collect();
+    let name: String = name.chars().take(LONGEST_NAME).collect();
     let first = order.first.unwrap_or(0);
     let log = match order.len {
         1 => format!("{first}.log"),
@@ -206,7 +215,9 @@ pub(super) fn asks(task: &Task) -> Vec<String> {
     }
     // The limit is an attempt's, which the script itself keeps; this one is for all of them, and comes too late for each.
     let attempts = f64::from(task.retries) + 1.0;
-    let limit = task.time_limit.map(|s| (s + KILLING) * attempts + SLACK);
+    let limit = task
+        .time_limit
+        .map(|s| (s + f64::from(KILLING)) * attempts + SLACK);
     if let Some(seconds) = limit.filter(|s| s.is_finite() && *s > 0.0) {
         let seconds = seconds.ceil() as u64;
         arguments.push(format!("--time={}:{:02}", seconds / 60, seconds % 60));
@@ -268,6 +279,7 @@ fn is_number(id: &str) -> bool {
 /// What a call of `sbatch` came to.
 fn submitted(output: &Output) -> Submitted {
     let out = String::from_utf8_lossy(&output.stdout);
+    // With several clusters the name of one comes behind it.
     let id = out.trim().split(';').next().unwrap_or("");
     if output.status.success() && is_number(id) {
         return Submitted::Job(id.to_owned());
@@ -286,6 +298,9 @@ fn submitted(output: &Output) -> Submitted {
         "standby",
         "Unexpected message",
         "Protocol authentication",
+        // It has not, here. But a controller that was killed has forgotten a job that this one waits for: the next look at the
+        // queue tells of both.
+        "Job dependency problem",
     ];
     let on_policy = said.contains("violates accounting/QOS policy");
     match () {
@@ -314,6 +329,7 @@ const ENDED: [&str; 10] = [
 
 /// The number of the call in a comment or a command, whichever has kept the key.
 fn serial(text: &str, run: &str) -> Option<u64> {
+    // By the text of the key up to its number, wherever a site has put it.
     let start = key(run, 0);
     let start = start.trim_end_matches('0');
     let keys = text.match_indices(start).map(|(at, found)| {
@@ -358,8 +374,7 @@ impl Cluster for Tools<'_> {
     }
 
     fn cancel(&mut self, jobs: &[String]) -> Result<(), String> {
-        // A command line has an end: a thousand numbers are far from it.
-        for some in jobs.chunks(1000) {
+        for some in jobs.chunks(CANCELLED_AT_ONCE) {
             done(tool("scancel").args(some))?;
         }
         Ok(())
@@ -399,6 +414,8 @@ mod tests {
         let late =
             "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation";
         assert!(matches!(answer(1, "", late), Submitted::Unknown(_)));
+        let forgotten = "sbatch: error: Batch job submission failed: Job dependency problem";
+        assert!(matches!(answer(1, "", forgotten), Submitted::Unknown(_)));
         let wrong = "sbatch: error: invalid partition specified: nowhere";
         assert!(matches!(answer(1, "", wrong), Submitted::Refused(_)));
         assert!(matches!(answer(0, "", ""), Submitted::Unknown(_)));

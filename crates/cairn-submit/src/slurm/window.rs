@@ -30,9 +30,10 @@ pub(super) const LOOKS: u32 = 3;
 // A dependency is `afterok:` and a number: far below the 128 KiB that one argument of a program may have.
 const MOST_PARENTS: usize = 500;
 
-/// Where a task stands.
+/// Where a task is, as far as Slurm told. Not the game's `Standing`: Slurm executes, and what we know of it comes late, may be
+/// in doubt, and is not ours to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum Whereabouts {
     /// Not submitted.
     Waiting,
     /// By the call of this number, of which it is not known whether Slurm heard it.
@@ -49,12 +50,12 @@ pub enum Standing {
     Aborted,
 }
 
-impl Standing {
+impl Whereabouts {
     /// Whether what waits for it will never start.
     fn is_bad(self) -> bool {
         matches!(
             self,
-            Standing::Failed(_) | Standing::Lost | Standing::Aborted
+            Whereabouts::Failed(_) | Whereabouts::Lost | Whereabouts::Aborted
         )
     }
 }
@@ -74,7 +75,7 @@ pub enum News {
     /// Tasks were submitted, from the first on so many, as this job.
     Submitted(u32, u32, String),
     /// A task has come to its end.
-    Ended(u32, Standing),
+    Ended(u32, Whereabouts),
     /// The job of a task waits until somebody lets it go; why.
     Held(u32, String, String),
     /// A machine could not start the job of a task, so that Slurm held it back: it was let go to be started again.
@@ -137,7 +138,7 @@ struct Gate {
 pub struct Window<'a> {
     handover: &'a Handover,
     wishes: Wishes,
-    standing: Vec<Standing>,
+    standing: Vec<Whereabouts>,
     calls: HashMap<u64, Call>,
     next: u64,
     gate: Gate,
@@ -166,7 +167,7 @@ impl<'a> Window<'a> {
         let mut window = Window {
             handover,
             wishes,
-            standing: vec![Standing::Waiting; handover.tasks.len()],
+            standing: vec![Whereabouts::Waiting; handover.tasks.len()],
             calls: HashMap::new(),
             next: 1,
             gate: Gate::default(),
@@ -181,8 +182,9 @@ impl<'a> Window<'a> {
             no_room: None,
         };
         events.iter().for_each(|event| window.apply(event));
+        // Only what the journal says is known here. What was in the queue, and may have ended since, the first look tells.
         for standing in window.standing.iter_mut().filter(|s| s.is_bad()) {
-            *standing = Standing::Waiting;
+            *standing = Whereabouts::Waiting;
         }
         window
     }
@@ -203,7 +205,7 @@ impl<'a> Window<'a> {
     }
 
     /// By place.
-    pub fn standing(&self) -> &[Standing] {
+    pub fn standing(&self) -> &[Whereabouts] {
         &self.standing
     }
 
@@ -223,7 +225,7 @@ impl<'a> Window<'a> {
                     len: *len,
                     job: None,
                 };
-                self.stand(&call, Standing::InDoubt(*serial));
+                self.stand(&call, Whereabouts::InDoubt(*serial));
                 if first.is_none() {
                     self.gate = Gate {
                         serial: Some(*serial),
@@ -237,12 +239,12 @@ impl<'a> Window<'a> {
                 if let Some(call) = self.calls.get_mut(serial) {
                     call.job = Some(job.clone());
                     let call = call.clone();
-                    self.stand(&call, Standing::Queued(*serial));
+                    self.stand(&call, Whereabouts::Queued(*serial));
                 }
             }
             Event::None { serial } => {
                 if let Some(call) = self.calls.remove(serial) {
-                    self.stand(&call, Standing::Waiting);
+                    self.stand(&call, Whereabouts::Waiting);
                     // What came back is submitted before what follows it in the plan.
                     self.cursor = self.cursor.min(call.first.map_or(usize::MAX, wide));
                     if call.first.is_none() {
@@ -254,18 +256,18 @@ impl<'a> Window<'a> {
             Event::End { place, code } => {
                 if let Some(standing) = self.standing.get_mut(wide(*place)) {
                     *standing = match *code {
-                        Some(0) => Standing::Executed,
+                        Some(0) => Whereabouts::Executed,
                         // Its own word, from another machine: nobody here saw its parent fail.
-                        Some(Exit::NOT_STARTED) => Standing::Aborted,
-                        Some(code) => Standing::Failed(code),
-                        None => Standing::Lost,
+                        Some(Exit::NOT_STARTED) => Whereabouts::Aborted,
+                        Some(code) => Whereabouts::Failed(code),
+                        None => Whereabouts::Lost,
                     };
                 }
             }
         }
     }
 
-    fn stand(&mut self, call: &Call, standing: Standing) {
+    fn stand(&mut self, call: &Call, standing: Whereabouts) {
         for place in call.tasks() {
             if let Some(is) = self.standing.get_mut(wide(place)) {
                 *is = standing;
@@ -278,6 +280,7 @@ impl<'a> Window<'a> {
         event: Event,
         write: &mut dyn FnMut(&Event) -> std::io::Result<()>,
     ) -> Result<(), Trouble> {
+        // On the disk before anything here knows of it: whoever is killed right now finds no more done than is written.
         write(&event)?;
         let returned: Vec<u32> = match &event {
             Event::None { serial } => {
@@ -322,6 +325,8 @@ impl<'a> Window<'a> {
                 return Ok(Step::Unfinished);
             }
         };
+        // Doubts first: a call that came through has jobs whose ends are learnt below. All of it by one look, before anything is
+        // submitted that it could not show.
         self.resolve(&listed, cluster, write)?;
         self.look(&listed, cluster, tell);
         self.learn(&listed, cluster, write, tell)?;
@@ -337,10 +342,10 @@ impl<'a> Window<'a> {
     }
 
     fn where_it_stands(&self) -> Step {
-        let any = |is: fn(&Standing) -> bool| self.standing.iter().any(is);
-        let waits = any(|s| matches!(s, Standing::Waiting | Standing::InDoubt(_)));
+        let any = |is: fn(&Whereabouts) -> bool| self.standing.iter().any(is);
+        let waits = any(|s| matches!(s, Whereabouts::Waiting | Whereabouts::InDoubt(_)));
         let gate_is_closed = self.gate.serial.is_some() && !self.gate.is_open;
-        let is_queued = any(|s| matches!(s, Standing::Queued(_)));
+        let is_queued = any(|s| matches!(s, Whereabouts::Queued(_)));
         match (waits || gate_is_closed, is_queued) {
             (true, _) => Step::Unfinished,
             (false, true) => Step::Submitted,
@@ -350,7 +355,8 @@ impl<'a> Window<'a> {
 
     /// Tasks in the queue, as far as is known.
     fn queued(&self) -> usize {
-        let queued = |s: &&Standing| matches!(s, Standing::Queued(_) | Standing::InDoubt(_));
+        let queued =
+            |s: &&Whereabouts| matches!(s, Whereabouts::Queued(_) | Whereabouts::InDoubt(_));
         self.standing.iter().filter(queued).count()
     }
 
@@ -366,6 +372,7 @@ impl<'a> Window<'a> {
                 break;
             };
             let (serial, first, len) = (order.serial, order.first, order.len);
+            // The key is written down before the call: cut off in between, a later run looks for a job that carries it.
             self.change(Event::Call { serial, first, len }, write)?;
             match cluster.submit(&order) {
                 Submitted::Job(job) => {
@@ -384,7 +391,9 @@ impl<'a> Window<'a> {
                         self.largest = wide(len / 2);
                         continue;
                     }
+                    // What is there must start to make room for the rest.
                     self.open_gate(cluster, write)?;
+                    // Where none of ours is there, none of ours will make room: others may, for a while.
                     self.refusals += u32::from(queued == 0);
                     if self.refusals > LOOKS && !is_limit_on_number(&said) {
                         return Err(self.refused(first, said));
@@ -420,7 +429,7 @@ impl<'a> Window<'a> {
     fn is_in_doubt(&self) -> bool {
         let gate = self.gate.serial.and_then(|serial| self.calls.get(&serial));
         gate.is_some_and(|call| call.job.is_none())
-            || (self.standing.iter()).any(|s| matches!(s, Standing::InDoubt(_)))
+            || (self.standing.iter()).any(|s| matches!(s, Whereabouts::InDoubt(_)))
     }
 
     /// Lets the roots go. Where Slurm does not answer, a later step does it.
@@ -431,6 +440,7 @@ impl<'a> Window<'a> {
     ) -> Result<(), Trouble> {
         let call = self.gate.serial.and_then(|serial| self.calls.get(&serial));
         let job = call.and_then(|call| call.job.clone());
+        // Written down afterwards: to let a job go twice does no harm, to take it for let go while it is held would.
         match job {
             Some(job) if !self.gate.is_open && cluster.release(&job).is_ok() => {
                 self.change(Event::Open, write)
@@ -448,11 +458,11 @@ impl<'a> Window<'a> {
         loop {
             let place = self.cursor;
             match self.standing.get(place)? {
-                Standing::Waiting if self.bad_parent(narrow(place)) => {
-                    self.standing[place] = Standing::Aborted;
-                    tell(News::Ended(narrow(place), Standing::Aborted));
+                Whereabouts::Waiting if self.bad_parent(narrow(place)) => {
+                    self.standing[place] = Whereabouts::Aborted;
+                    tell(News::Ended(narrow(place), Whereabouts::Aborted));
                 }
-                Standing::Waiting => break,
+                Whereabouts::Waiting => break,
                 _ => {}
             }
             self.cursor += 1;
@@ -461,7 +471,9 @@ impl<'a> Window<'a> {
             return None; // An earlier job of this task was cancelled, and is not gone yet.
         }
         let waiting = self.standing[self.cursor..].iter();
-        let waiting = waiting.filter(|s| matches!(s, Standing::Waiting)).count();
+        let waiting = waiting
+            .filter(|s| matches!(s, Whereabouts::Waiting))
+            .count();
         let serial = self.next;
         let is_new = self.gate.serial.is_none() && queued == 0;
         // With more tasks than may be queued the first must start to make room, so that a gate would hold all for ever.
@@ -479,14 +491,16 @@ impl<'a> Window<'a> {
         let first = self.cursor;
         let after = self.after(first)?;
         let asked = asks(&tasks[first]);
+        // One array has one set of dependencies and one of options.
         let is_alike =
             |task: &crate::Task| task.parents == tasks[first].parents && asks(task) == asked;
         let is_nice = self.handover.is_nice;
+        // All elements of an array have one `nice`.
         let most = if is_nice { room.min(1) } else { room };
         let len = (first..tasks.len())
             .take(most)
             .take_while(|&place| {
-                self.standing[place] == Standing::Waiting
+                self.standing[place] == Whereabouts::Waiting
                     && !self.alive.contains(&narrow(place))
                     && is_alike(&tasks[place])
             })
@@ -506,11 +520,12 @@ impl<'a> Window<'a> {
     fn after(&self, place: usize) -> Option<Vec<String>> {
         let mut after = Vec::new();
         for &parent in &self.handover.tasks[place].parents {
-            let Standing::Queued(serial) = self.standing[wide(parent)] else {
+            let Whereabouts::Queued(serial) = self.standing[wide(parent)] else {
                 continue;
             };
             let call = &self.calls[&serial];
             let (first, job) = (call.first?, call.job.as_ref()?);
+            // Slurm takes a dependency on a job that it has forgotten for fulfilled.
             if self.missed.contains_key(&(serial, parent - first)) {
                 return None;
             }

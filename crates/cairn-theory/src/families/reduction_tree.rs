@@ -8,6 +8,7 @@
 use super::out_tree::Complete;
 use super::{Family, FamilyError, Marks};
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::long;
 
 /// The complete reduction-tree: the root, task 0 on level 0, is the sink; the parents of task v are
 /// `arity·v + 1 ..= arity·v + arity`.
@@ -156,12 +157,12 @@ pub fn arity(dag: &Dag) -> Option<usize> {
 /// assert_eq!(is_optimal(&sum_of_three, &[0, 2, 1, 3, 4].map(TaskId)), Some(false));
 /// ```
 pub fn is_optimal(dag: &Dag, order: &[TaskId]) -> Option<bool> {
-    let arity = arity(dag)? as u64;
+    let arity = long(arity(dag)?);
     let task = |n: u64| TaskId(n as u32);
     let child = |n: u64| dag.children(task(n)).first().map(|c| u64::from(c.0));
     let is_source = |n: u64| dag.is_source(task(n));
     let order = order.iter().map(|t| u64::from(t.0));
-    let tasks = dag.len() as u64;
+    let tasks = long(dag.len());
     Some(siblings_together(tasks, arity, order, child, is_source))
 }
 

@@ -4,7 +4,7 @@
 //! others 2001), range minima over blocks. O(n) time and space after compressing the alphabet in O(n log n). No
 //! hashing: what rests on these comparisons may be called proved.
 
-use cairn_kernel::{NONE, places};
+use cairn_kernel::{NONE, narrow, places, wide};
 
 /// Symbols compared one by one before the index is asked: most comparisons end here.
 // A cache line of symbols, while the index touches three lines far apart.
@@ -61,8 +61,8 @@ impl<'a> Extensions<'a> {
     }
 
     fn indexed(&self, i: usize, j: usize) -> usize {
-        let (a, b) = (self.rank[i] as usize, self.rank[j] as usize);
-        self.least(a.min(b) + 1, a.max(b) + 1) as usize
+        let (a, b) = (wide(self.rank[i]), wide(self.rank[j]));
+        wide(self.least(a.min(b) + 1, a.max(b) + 1))
     }
 
     /// The least of `common[from..to]`, not empty.
@@ -75,7 +75,7 @@ impl<'a> Extensions<'a> {
         if first >= last {
             return scan(from..to);
         }
-        let level = (last - first).ilog2() as usize;
+        let level = wide((last - first).ilog2());
         let row = &self.minima[level];
         // Two stretches that overlap: a minimum may count an entry twice.
         let inner = row[first].min(row[last - (1 << level)]);
@@ -90,7 +90,7 @@ fn compress(text: &[u32]) -> (Vec<u32>, usize) {
     let mut names = text.to_vec();
     names.sort_unstable();
     names.dedup();
-    let name = |symbol| names.binary_search(&symbol).expect("taken from the text") as u32;
+    let name = |symbol| narrow(names.binary_search(&symbol).expect("taken from the text"));
     (text.iter().map(|&s| name(s)).collect(), names.len())
 }
 
@@ -103,10 +103,10 @@ fn common_prefixes(text: &[u32], array: &[u32], rank: &[u32]) -> Vec<u32> {
             length = 0;
             continue;
         }
-        let j = array[place as usize - 1] as usize;
+        let j = wide(array[wide(place) - 1]);
         let rest = text[i + length..].iter().zip(&text[j + length..]);
         length += rest.take_while(|(a, b)| a == b).count();
-        common[place as usize] = length as u32;
+        common[wide(place)] = narrow(length);
         // The next suffix lacks one symbol in front, so it shares at least one less with its own neighbour: O(n) in
         // all.
         length = length.saturating_sub(1);
@@ -132,13 +132,11 @@ fn block_minima(common: &[u32]) -> Vec<Vec<u32>> {
 fn suffix_array(text: &[u32], alphabet: usize) -> Vec<u32> {
     let n = text.len();
     if n <= 1 {
-        return (0..n as u32).collect();
+        return (0..narrow(n)).collect();
     }
     let sorter = Induce::new(text, alphabet);
     // Leftmost places of falling-to-rising runs: all other suffixes are sorted from these.
-    let pits: Vec<u32> = (1..n as u32)
-        .filter(|&i| sorter.is_pit(i as usize))
-        .collect();
+    let pits: Vec<u32> = (1..narrow(n)).filter(|&i| sorter.is_pit(wide(i))).collect();
     let mut array = sorter.sort(&pits);
     if pits.len() > 1 {
         let in_order = pits_in_order(&sorter, &pits, &array);
@@ -152,30 +150,30 @@ fn pits_in_order(sorter: &Induce, pits: &[u32], array: &[u32]) -> Vec<u32> {
     let text = sorter.text;
     let mut number = vec![NONE; text.len()];
     for (i, &pit) in pits.iter().enumerate() {
-        number[pit as usize] = i as u32;
+        number[wide(pit)] = narrow(i);
     }
     // The word of a pit reaches to the next pit inclusive; the last one's to the end of the text.
     let word = |pit: u32| {
-        let next = pits.get(number[pit as usize] as usize + 1);
-        &text[pit as usize..next.map_or(text.len(), |&p| p as usize + 1)]
+        let next = pits.get(wide(number[wide(pit)]) + 1);
+        &text[wide(pit)..next.map_or(text.len(), |&p| wide(p) + 1)]
     };
     let is_last = |pit: u32| pit == pits[pits.len() - 1];
     let mut names = vec![0; pits.len()];
     let mut name = 0;
     let mut previous: Option<u32> = None;
-    for &pit in array.iter().filter(|&&i| number[i as usize] != NONE) {
+    for &pit in array.iter().filter(|&&i| number[wide(i)] != NONE) {
         if let Some(previous) = previous {
             // The last word ends with the text, which no other word does.
             // Words are compared whole, but overlap by a symbol only: O(n) over all neighbours.
             let same = word(previous) == word(pit) && !is_last(previous) && !is_last(pit);
             name += u32::from(!same);
         }
-        names[number[pit as usize] as usize] = name;
+        names[wide(number[wide(pit)])] = name;
         previous = Some(pit);
     }
     // At most half as many as the text has symbols, since pits are never neighbours: O(n) in all.
-    let order = suffix_array(&names, name as usize + 1);
-    order.into_iter().map(|i| pits[i as usize]).collect()
+    let order = suffix_array(&names, wide(name) + 1);
+    order.into_iter().map(|i| pits[wide(i)]).collect()
 }
 
 /// Sorts all suffixes, given some of them in order.
@@ -199,8 +197,8 @@ impl<'a> Induce<'a> {
         let mut start = vec![0; alphabet + 1];
         let mut start_rising = vec![0; alphabet];
         for (i, &symbol) in text.iter().enumerate() {
-            start[symbol as usize + 1] += 1;
-            start_rising[symbol as usize] += u32::from(!rises[i]);
+            start[wide(symbol) + 1] += 1;
+            start_rising[wide(symbol)] += u32::from(!rises[i]);
         }
         for symbol in 0..alphabet {
             start[symbol + 1] += start[symbol];
@@ -223,20 +221,20 @@ impl<'a> Induce<'a> {
         let mut array = vec![NONE; n];
         let mut next = self.start_rising.clone();
         let put = |array: &mut [u32], next: &mut [u32], suffix: usize| {
-            let slot = &mut next[self.text[suffix] as usize];
-            array[*slot as usize] = suffix as u32;
+            let slot = &mut next[wide(self.text[suffix])];
+            array[wide(*slot)] = narrow(suffix);
             *slot += 1;
         };
         for &pit in pits {
-            put(&mut array, &mut next, pit as usize);
+            put(&mut array, &mut next, wide(pit));
         }
         let mut next = self.start[..self.start.len() - 1].to_vec();
         // The last suffix comes from the end of the text, which is smaller than all and not in the array.
         put(&mut array, &mut next, n - 1);
         for i in 0..n {
             let suffix = array[i];
-            if suffix != NONE && suffix > 0 && !self.rises[suffix as usize - 1] {
-                put(&mut array, &mut next, suffix as usize - 1);
+            if suffix != NONE && suffix > 0 && !self.rises[wide(suffix) - 1] {
+                put(&mut array, &mut next, wide(suffix) - 1);
             }
         }
         // Rising suffixes from the back. Pits put in above may still stand there: each is overwritten before it is
@@ -244,10 +242,10 @@ impl<'a> Induce<'a> {
         let mut end = self.start[1..].to_vec();
         for i in (0..n).rev() {
             let suffix = array[i];
-            if suffix != NONE && suffix > 0 && self.rises[suffix as usize - 1] {
-                let slot = &mut end[self.text[suffix as usize - 1] as usize];
+            if suffix != NONE && suffix > 0 && self.rises[wide(suffix) - 1] {
+                let slot = &mut end[wide(self.text[wide(suffix) - 1])];
                 *slot -= 1;
-                array[*slot as usize] = suffix - 1;
+                array[wide(*slot)] = suffix - 1;
             }
         }
         array

@@ -9,6 +9,7 @@
 //! candidates of its stretches: O(n) in all.
 
 use super::extensions::Extensions;
+use cairn_kernel::{narrow, wide};
 
 /// Positions a leaf of the tree: scanned one by one.
 // A cache line of gains: most candidates end at a look at their own.
@@ -34,7 +35,7 @@ impl Candidates {
         };
         // From the leaves to the root; nodes that reach beyond the text stay empty, for no part covers them.
         for node in (1..2 * leaves).rev() {
-            tree.start[node] = tree.flat.len() as u32;
+            tree.start[node] = narrow(tree.flat.len());
             let level = leaves.ilog2() - node.ilog2();
             let width = LEAF << level;
             let begin = ((node << level) - leaves) * LEAF;
@@ -43,11 +44,11 @@ impl Candidates {
                 continue;
             }
             let open: Vec<u32> = if node >= leaves {
-                (begin as u32..end as u32).collect()
+                (narrow(begin)..narrow(end)).collect()
             } else {
                 [tree.of(2 * node), tree.of(2 * node + 1)].concat()
             };
-            let open = open.into_iter().filter(|&u| text[u as usize] > 0);
+            let open = open.into_iter().filter(|&u| text[wide(u)] > 0);
             tree.flat.extend(prune(text, extensions, open, end));
         }
         tree
@@ -57,9 +58,9 @@ impl Candidates {
         let end = if node == 1 {
             self.flat.len()
         } else {
-            self.start[node - 1] as usize
+            wide(self.start[node - 1])
         };
-        &self.flat[self.start[node] as usize..end]
+        &self.flat[wide(self.start[node])..end]
     }
 
     /// Calls `visit` with starts in `from..to`, among them that of a largest suffix of `text[from..to]` followed by
@@ -76,7 +77,7 @@ impl Candidates {
         (high * LEAF..to).for_each(&mut visit);
         low += self.leaves;
         high += self.leaves;
-        let mut visit_node = |node| self.of(node).iter().for_each(|&u| visit(u as usize));
+        let mut visit_node = |node| self.of(node).iter().for_each(|&u| visit(wide(u)));
         while low < high {
             if low % 2 == 1 {
                 visit_node(low);
@@ -101,10 +102,10 @@ fn prune(
 ) -> Vec<u32> {
     let mut open: Vec<u32> = Vec::new();
     for v in starts {
-        let length = end - v as usize;
+        let length = end - wide(v);
         let mut beaten = false;
         while let Some(&u) = open.last() {
-            let (u, v) = (u as usize, v as usize);
+            let (u, v) = (wide(u), wide(v));
             let common = extensions.common(u, v, length);
             // They read alike to the end of the stretch: which one is larger depends on what follows.
             if common == length {
@@ -122,7 +123,7 @@ fn prune(
     }
     let mut kept: Vec<u32> = Vec::new();
     for v in open {
-        let length = |u: u32| end - u as usize;
+        let length = |u: u32| end - wide(u);
         if kept.last().is_none_or(|&u| length(u) >= 2 * length(v)) {
             kept.push(v);
         }

@@ -16,6 +16,7 @@ pub use order::schedule_sum;
 
 use crate::Bipartite;
 use crate::undirected::Undirected;
+use cairn_kernel::{narrow, wide};
 
 /// A caterpillar-shaped bipartite dag, its sources in planar order.
 ///
@@ -93,7 +94,7 @@ impl Strand {
                 closes.push(place > 0);
             } else {
                 // The parents of this sink that are no backbone sources.
-                let alone = degree as usize - 1 - usize::from(place < last);
+                let alone = wide(degree) - 1 - usize::from(place < last);
                 private.resize(private.len() + alone, 0);
                 closes.resize(closes.len() + alone, false);
             }
@@ -101,7 +102,7 @@ impl Strand {
         if last % 2 == 1 {
             *closes.last_mut().expect("a sink has at least two parents") = true;
         }
-        let sources = (0..private.len() as u32).collect();
+        let sources = (0..narrow(private.len())).collect();
         Ok(Strand {
             sources,
             private,
@@ -146,7 +147,7 @@ impl Strand {
         let mut degrees = vec![self.private[0] + u32::from(last > 0)];
         let mut left = 0;
         for (place, _) in self.closes.iter().enumerate().filter(|(_, c)| **c) {
-            degrees.push((place - left + 1) as u32);
+            degrees.push(narrow(place - left + 1));
             left = place;
             let degree = self.private[place] + 1 + u32::from(place < last);
             if degree > 1 {
@@ -187,7 +188,7 @@ impl Strand {
                 sink += 1;
             }
         }
-        Bipartite::from_arcs(self.sources.len(), sink as usize, arcs)
+        Bipartite::from_arcs(self.sources.len(), wide(sink), arcs)
     }
 
     /// An IC-optimal order of the sources, in the block's numbering: [`schedule_sum`] of this strand alone.
@@ -275,7 +276,7 @@ impl Sides<'_> {
                 sinks += 1;
                 // Its leaves stand between its backbone parents: the right one of these closes it, or else the last leaf.
                 for leaf in leaves {
-                    strand.sources.push(leaf as u32);
+                    strand.sources.push(narrow(leaf));
                     strand.private.push(0);
                     strand.closes.push(false);
                 }
@@ -285,8 +286,8 @@ impl Sides<'_> {
             } else {
                 let private = leaves.count();
                 sinks += private;
-                strand.sources.push(node as u32);
-                strand.private.push(private as u32);
+                strand.sources.push(narrow(node));
+                strand.private.push(narrow(private));
                 strand.closes.push(previous.is_some());
             }
             previous = Some(node);

@@ -16,6 +16,7 @@
 use super::Strand;
 use super::extensions::Extensions;
 use super::maximal::Candidates;
+use cairn_kernel::{narrow, wide};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
@@ -35,9 +36,9 @@ use std::collections::BinaryHeap;
 /// If the strands have 2³² sources or more in all.
 pub fn schedule_sum(strands: &[Strand]) -> Vec<(u32, u32)> {
     let total: usize = strands.iter().map(Strand::source_count).sum();
-    assert!(total < u32::MAX as usize, "positions are 32-bit");
+    assert!(total < wide(u32::MAX), "positions are 32-bit");
     // All strands in one text: comparisons between two of them need the same index.
-    let rows = Rows::new(strands);
+    let rows = PerSource::new(strands);
     let extensions = Extensions::new(&rows.gain);
     let sum = Sum {
         candidates: Candidates::new(&rows.gain, &extensions),
@@ -48,15 +49,15 @@ pub fn schedule_sum(strands: &[Strand]) -> Vec<(u32, u32)> {
     let mut names = Vec::with_capacity(total);
     let mut pieces = Vec::with_capacity(strands.len());
     for (strand, index) in strands.iter().zip(0..) {
-        let left = names.len() as u32;
+        let left = narrow(names.len());
         names.extend(strand.sources().iter().map(|&source| (index, source)));
-        let right = names.len() as u32 - 1;
+        let right = narrow(names.len()) - 1;
         pieces.push(sum.entry(Piece::whole(left, right)));
     }
     let mut heap = BinaryHeap::from(pieces);
     let mut order = Vec::with_capacity(total);
     while let Some(Entry { piece, .. }) = heap.pop() {
-        order.push(names[piece.best as usize]);
+        order.push(names[wide(piece.best)]);
         let [left, right] = piece.split();
         heap.extend(left.into_iter().chain(right).map(|p| sum.entry(p)));
     }
@@ -64,19 +65,19 @@ pub fn schedule_sum(strands: &[Strand]) -> Vec<(u32, u32)> {
 }
 
 /// All strands side by side: two numbers a source.
-struct Rows {
+struct PerSource {
     private: Vec<u32>,
     /// Private children, and 1 more for the rightmost parent of a shared sink.
     gain: Vec<u32>,
 }
 
-impl Rows {
-    fn new(strands: &[Strand]) -> Rows {
+impl PerSource {
+    fn new(strands: &[Strand]) -> PerSource {
         let private: Vec<u32> = strands.iter().flat_map(|s| &s.private).copied().collect();
         let closes = strands.iter().flat_map(|s| &s.closes);
         let gain = private.iter().zip(closes);
         let gain = gain.map(|(&p, &c)| p + u32::from(c)).collect();
-        Rows { private, gain }
+        PerSource { private, gain }
     }
 
     /// The least power of two, at least 2, of bits that holds every gain raised by 1.
@@ -166,7 +167,7 @@ struct Tail {
 }
 
 struct Sum<'a> {
-    rows: &'a Rows,
+    rows: &'a PerSource,
     extensions: Extensions<'a>,
     candidates: Candidates,
     /// Bits that hold any entry of any vector: 2, 4, 8, 16 or 32.
@@ -190,7 +191,7 @@ impl<'a> Sum<'a> {
         let entries = 64 / self.bits;
         let seen = (end - start).min(entries - 1);
         let mut head = u64::from(vector.first);
-        for &gain in &self.rows.gain[start as usize..(start + seen) as usize] {
+        for &gain in &self.rows.gain[wide(start)..wide(start + seen)] {
             head = head << self.bits | u64::from(gain);
         }
         // A last entry within sight is raised in place: it fits, being counted among the largest.
@@ -227,12 +228,12 @@ impl<'a> Sum<'a> {
 
     /// How many sinks become eligible by executing `u` first in this piece.
     fn first(&self, piece: &Piece, u: u32) -> u32 {
-        let gain = self.rows.gain[u as usize];
+        let gain = self.rows.gain[wide(u)];
         let leftmost = u == piece.left;
         let own = if leftmost && piece.left_executed {
             gain
         } else {
-            self.rows.private[u as usize]
+            self.rows.private[wide(u)]
         };
         // A source without gain lies inside the parents of one sink: those to its left must come first.
         let last = u == piece.right && piece.right_executed && (leftmost || gain > 0);
@@ -243,8 +244,8 @@ impl<'a> Sum<'a> {
     fn largest_suffix(&self, piece: &Piece) -> u32 {
         let gain = &self.rows.gain;
         let mut best = piece.right;
-        let mut best_gain = gain[best as usize] + u32::from(piece.right_executed);
-        let (from, to) = (piece.left as usize + 1, piece.right as usize);
+        let mut best_gain = gain[wide(best)] + u32::from(piece.right_executed);
+        let (from, to) = (wide(piece.left) + 1, wide(piece.right));
         self.candidates.visit(from, to, |u| {
             // Most candidates end here, without a comparison of suffixes.
             if gain[u] < best_gain {
@@ -252,10 +253,10 @@ impl<'a> Sum<'a> {
             }
             let larger = gain[u] > best_gain
                 || self
-                    .compare_tails(piece.tail(u as u32), piece.tail(best))
+                    .compare_tails(piece.tail(narrow(u)), piece.tail(best))
                     .is_gt();
             if larger {
-                (best, best_gain) = (u as u32, gain[u]);
+                (best, best_gain) = (narrow(u), gain[u]);
             }
         });
         best
@@ -272,12 +273,13 @@ impl<'a> Sum<'a> {
         }
         let gain = &self.rows.gain;
         let inner = a_length.min(b_length) - 1;
-        let common = self
-            .extensions
-            .common(a.start as usize, b.start as usize, inner as usize) as u32;
+        let common = narrow(
+            self.extensions
+                .common(wide(a.start), wide(b.start), wide(inner)),
+        );
         let at = |tail: Tail| {
             let place = tail.start + common;
-            gain[place as usize] + u32::from(tail.raised && place + 1 == tail.end)
+            gain[wide(place)] + u32::from(tail.raised && place + 1 == tail.end)
         };
         // If all is equal so far, the shorter goes on with zeros, and the longer ends with no zero.
         at(a).cmp(&at(b)).then(a_length.cmp(&b_length))

@@ -8,7 +8,7 @@ use crate::Bipartite;
 use crate::budgets::tree::{MOST_CELLS, MOST_UNSPLIT};
 use crate::eager::eager_order;
 use crate::strand::Strand;
-use cairn_kernel::{Stopped, Work, convolve, corners, places};
+use cairn_kernel::{Price, Stopped, Work, convolve_paid, corners, long, narrow, places, wide};
 use std::collections::{HashMap, HashSet};
 
 /// The answer for a tree or forest, in its own numbering.
@@ -50,9 +50,7 @@ impl<'a, 'w> Solver<'a, 'w> {
         // Regular trees fall into the same few shapes again and again: each is decided once.
         let shape = self.names.shape(tree);
         if let Some(known) = self.known.get(&shape.name) {
-            return Ok(renamed(known.clone(), |place| {
-                shape.sources[place as usize]
-            }));
+            return Ok(renamed(known.clone(), |place| shape.sources[wide(place)]));
         }
         // Only now: the hull of a known shape would be found for nothing.
         let vertices = corners(profile);
@@ -63,7 +61,7 @@ impl<'a, 'w> Solver<'a, 'w> {
             self.decide_by_first_reward(tree, profile)?
         };
         let place = places(&shape.sources);
-        let canonical = renamed(decision.clone(), |source| place[source as usize]);
+        let canonical = renamed(decision.clone(), |source| place[wide(source)]);
         self.known.insert(shape.name, canonical);
         Ok(decision)
     }
@@ -117,7 +115,7 @@ impl<'a, 'w> Solver<'a, 'w> {
         for first in first_rewards(tree, profile) {
             let mut stage = vec![Stage::Now; tree.sources()];
             for &u in &first {
-                stage[u as usize] = Stage::Executed;
+                stage[wide(u)] = Stage::Executed;
             }
             let rest = parts(tree, &stage);
             let mut shapes: Vec<Name> = rest
@@ -147,14 +145,13 @@ impl<'a, 'w> Solver<'a, 'w> {
         let mut profiles = Vec::with_capacity(forest.len());
         for part in &forest {
             let size = part.block.sources() + 1;
-            // Paid before: the tree program itself cannot be stopped here.
-            self.work.pay((size * size) as u64)?;
-            profiles.push(profile(&part.block));
+            // Paid before, whole: what a tree costs is then the same wherever the program finds it easy.
+            self.work.pay(long(size * size))?;
+            profiles.push(profile(&part.block, self.work)?);
         }
         let mut all = vec![0];
         for next in &profiles {
-            self.work.pay((all.len() * next.len()) as u64)?;
-            all = convolve(&all, next);
+            all = convolve_paid(&all, next, Price::Entries, self.work)?;
         }
         // The best that is left cannot keep up with the whole tree's profile: this way is a dead end.
         if all != wanted {
@@ -165,7 +162,7 @@ impl<'a, 'w> Solver<'a, 'w> {
         for (part, profile) in forest.iter().zip(profiles) {
             match self.decide_tree(&part.block, &profile) {
                 Ok(Decision::Order(order)) => {
-                    let order = order.iter().map(|&u| part.names[u as usize]).collect();
+                    let order = order.iter().map(|&u| part.names[wide(u)]).collect();
                     orders.push((profile, order));
                 }
                 Ok(Decision::None) => return Ok(Decision::None),
@@ -176,14 +173,12 @@ impl<'a, 'w> Solver<'a, 'w> {
             return Err(out);
         }
         // Any two components of a sum with an IC-optimal order have one together: merge in any sequence.
-        let mut merged: (Vec<u32>, Vec<u32>) = (vec![0], Vec::new());
+        let mut merged: Attained = (vec![0], Vec::new());
         for (profile, order) in orders {
-            let cells = merged.0.len() * profile.len();
-            self.work.pay(cells as u64)?;
-            if cells > MOST_CELLS {
+            if merged.0.len() * profile.len() > MOST_CELLS {
                 return Err(Stopped);
             }
-            let Some(both) = merge(&merged, &(profile, order)) else {
+            let Some(both) = merge(&merged, &(profile, order), self.work)? else {
                 return Ok(Decision::None);
             };
             merged = both;
@@ -227,31 +222,35 @@ fn unique_optimum(
 
 /// The sets of sources that can have been executed when the first sinks become eligible in an optimal order.
 fn first_rewards(tree: &Bipartite, profile: &[u32]) -> Vec<Vec<u32>> {
-    let fewest = (0..tree.sinks() as u32).map(|v| tree.parents(v).len());
+    let fewest = (0..narrow(tree.sinks())).map(|v| tree.parents(v).len());
     match fewest.min() {
         // Without sinks there is nothing to gain.
-        None => vec![(0..tree.sources() as u32).collect()],
+        None => vec![(0..narrow(tree.sources())).collect()],
         Some(1) => {
             let alone = |u: u32| {
                 let children = tree.children(u).iter();
-                children.filter(|&&v| tree.parents(v).len() == 1).count() as u32
+                narrow(children.filter(|&&v| tree.parents(v).len() == 1).count())
             };
-            (0..tree.sources() as u32)
+            (0..narrow(tree.sources()))
                 .filter(|&u| alone(u) == profile[1])
                 .map(|u| vec![u])
                 .collect()
         }
-        Some(fewest) => (0..tree.sinks() as u32)
+        Some(fewest) => (0..narrow(tree.sinks()))
             .map(|v| tree.parents(v).to_vec())
             .filter(|parents| parents.len() == fewest)
             .collect(),
     }
 }
 
+/// A profile, and an order that attains it.
+type Attained = (Vec<u32>, Vec<u32>);
+
 /// A merge of two orders that attains the convolution of their profiles at every step; `None` if there is none.
 /// O(|a|·|b|).
-fn merge(a: &(Vec<u32>, Vec<u32>), b: &(Vec<u32>, Vec<u32>)) -> Option<(Vec<u32>, Vec<u32>)> {
-    let best = convolve(&a.0, &b.0);
+fn merge(a: &Attained, b: &Attained, work: &mut Work<'_>) -> Result<Option<Attained>, Stopped> {
+    // Pays for the table below as well, which has as many cells.
+    let best = convolve_paid(&a.0, &b.0, Price::Entries, work)?;
     let (width, height) = (a.0.len(), b.0.len());
     // Cell (x, y): x sources of the first and y of the second, reached through cells that attain the convolution.
     let mut reached = vec![false; width * height];
@@ -265,7 +264,7 @@ fn merge(a: &(Vec<u32>, Vec<u32>), b: &(Vec<u32>, Vec<u32>)) -> Option<(Vec<u32>
     }
     let (mut x, mut y) = (width - 1, height - 1);
     if !reached[x * height + y] {
-        return None;
+        return Ok(None);
     }
     let mut order = Vec::with_capacity(x + y);
     while x + y > 0 {
@@ -278,7 +277,7 @@ fn merge(a: &(Vec<u32>, Vec<u32>), b: &(Vec<u32>, Vec<u32>)) -> Option<(Vec<u32>
         }
     }
     order.reverse();
-    Some((best, order))
+    Ok(Some((best, order)))
 }
 
 #[cfg(test)]
@@ -313,7 +312,7 @@ mod tests {
         /// The shortcuts change neither verdict.
         #[test]
         fn shortcuts_do_not_matter(tree in subdivided_tree()) {
-            let best = profile(&tree);
+            let best = profile(&tree, &Work::unlimited()).unwrap();
             let decided = |shortcuts| {
                 let mut work = Work::unlimited();
                 let mut solver = Solver::new(&mut work);
@@ -346,7 +345,7 @@ mod tests {
             (1, 6),
         ];
         let tree = Bipartite::from_arcs(4, 7, arcs);
-        let best = profile(&tree);
+        let best = profile(&tree, &Work::unlimited()).unwrap();
         let mut work = Work::steps(0);
         let mut solver = Solver::new(&mut work);
         solver.shortcuts = false;

@@ -65,12 +65,12 @@ pub fn solve(block: &Bipartite) -> Option<TreeAnswer> {
 }
 
 /// [`solve`] with another limit on the work spent on an order. The answer depends on nothing else, unless it is time to
-/// stop.
+/// stop: then there may be none.
 pub(crate) fn solve_within(block: &Bipartite, work: &mut Work<'_>) -> Option<TreeAnswer> {
     if !is_tree(block) || block.sources() > MOST_SOURCES {
         return None;
     }
-    let profile = program::profile(block);
+    let profile = program::profile(block, work).ok()?;
     let order = match Solver::new(work).decide_tree(block, &profile) {
         Ok(Decision::Order(order)) => TreeOrder::Optimal(order),
         Ok(Decision::None) => TreeOrder::NoneExists,

@@ -2,6 +2,7 @@
 
 use crate::Bipartite;
 use crate::undirected::Undirected;
+use cairn_kernel::narrow;
 use std::collections::HashMap;
 
 /// A shape. Names are given in the order in which shapes are met, so they mean something only within one [`Names`].
@@ -32,7 +33,7 @@ impl Names {
         for &node in order.iter().rev() {
             below[node].sort_unstable();
             let key = below[node].iter().map(|&(n, _)| n).collect();
-            let fresh = Name(self.known.len() as u32);
+            let fresh = Name(narrow(self.known.len()));
             let known = self.known.entry((graph.is_sink(node), key));
             name[node] = *known.or_insert(fresh);
             if above[node] != node {
@@ -43,7 +44,7 @@ impl Names {
         let mut stack = vec![order[0]];
         while let Some(node) = stack.pop() {
             if !graph.is_sink(node) {
-                sources.push(node as u32);
+                sources.push(narrow(node));
             }
             // Sorted by name, so trees of one shape list corresponding sources at the same place.
             stack.extend(below[node].iter().map(|&(_, n)| n));

@@ -1,7 +1,7 @@
 //! Cuts a forest into connected parts after some sources were executed. Knows no profiles.
 
 use crate::Bipartite;
-use cairn_kernel::NONE;
+use cairn_kernel::{NONE, narrow, wide};
 
 /// What has become of a source of the whole.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,17 +24,17 @@ pub(super) fn parts(block: &Bipartite, stage: &[Stage]) -> Vec<Part> {
     // Sinks that also wait for a later source gain nothing in this interval: they neither count nor join parts.
     let waits_for = |v: u32| {
         let parents = block.parents(v).iter().copied();
-        parents.filter(|&u| stage[u as usize] != Stage::Executed)
+        parents.filter(|&u| stage[wide(u)] != Stage::Executed)
     };
     // One list for all parts: a source is in one of them only.
     let mut source_name = vec![NONE; block.sources()];
     let mut seen_sink = vec![false; block.sinks()];
     let mut found = Vec::new();
-    for start in 0..block.sources() as u32 {
-        if stage[start as usize] != Stage::Now || source_name[start as usize] != NONE {
+    for start in 0..narrow(block.sources()) {
+        if stage[wide(start)] != Stage::Now || source_name[wide(start)] != NONE {
             continue;
         }
-        source_name[start as usize] = 0;
+        source_name[wide(start)] = 0;
         let mut names = vec![start];
         let mut arcs = Vec::new();
         let (mut sinks, mut next) = (0, 0);
@@ -42,15 +42,15 @@ pub(super) fn parts(block: &Bipartite, stage: &[Stage]) -> Vec<Part> {
             let u = names[next];
             next += 1;
             for &v in block.children(u) {
-                if std::mem::replace(&mut seen_sink[v as usize], true)
-                    || waits_for(v).any(|p| stage[p as usize] == Stage::Later)
+                if std::mem::replace(&mut seen_sink[wide(v)], true)
+                    || waits_for(v).any(|p| stage[wide(p)] == Stage::Later)
                 {
                     continue;
                 }
                 for parent in waits_for(v) {
-                    let name = &mut source_name[parent as usize];
+                    let name = &mut source_name[wide(parent)];
                     if *name == NONE {
-                        *name = names.len() as u32;
+                        *name = narrow(names.len());
                         names.push(parent);
                     }
                     arcs.push((*name, sinks));
@@ -58,7 +58,7 @@ pub(super) fn parts(block: &Bipartite, stage: &[Stage]) -> Vec<Part> {
                 sinks += 1;
             }
         }
-        let block = Bipartite::from_arcs(names.len(), sinks as usize, arcs);
+        let block = Bipartite::from_arcs(names.len(), wide(sinks), arcs);
         found.push(Part { block, names });
     }
     found

@@ -71,7 +71,7 @@ impl Contest {
 /// The worlds in which policies are played, with what tasks take in them.
 pub(crate) struct Arena {
     worlds: Vec<World>,
-    work: cairn_sim::Work,
+    work: cairn_sim::Workload,
     /// What a scheduler knows of durations.
     seconds: Option<Vec<f64>>,
     words: String,
@@ -282,7 +282,7 @@ impl Field {
     pub(crate) fn pick(
         &self,
         flow: &Flow,
-        work: &cairn_sim::Work,
+        work: &cairn_sim::Workload,
         worlds: &[World],
         options: &Options<'_>,
     ) -> Result<Picked, Failure> {

@@ -7,7 +7,7 @@ use crate::input::{self, Read};
 use crate::limits::Limits;
 use crate::output::Output;
 use cairn_dag::{Flow, TaskId};
-use cairn_plan::batch::{BatchState, Batcher, Quality, Steps, look_ahead};
+use cairn_plan::batch::{BatchEffort, BatchState, Batcher, Quality, look_ahead};
 use serde_json::{Value, json};
 
 pub(crate) fn run(settings: &cli::Batch, limits: &Limits, out: &Output) -> Result<(), Failure> {
@@ -16,20 +16,22 @@ pub(crate) fn run(settings: &cli::Batch, limits: &Limits, out: &Output) -> Resul
     // Before the plan: an order with these in it would keep places for tasks that nobody asks for.
     let apart = leave_out(&mut read, out)?;
     let flow = &read.flow;
+    // Half of the time at the most: the plan only breaks ties, and the batch must not be left without any.
     let plan = cairn_plan::plan(
         flow.dag(),
         &limits.effort(),
-        &clock.stop_planning(flow.dag()),
+        &clock.half().stop_planning(flow.dag()),
     );
+    let stop = clock.stop();
     let effort = match (settings.fast, limits.thorough) {
-        (true, _) => Steps::fast(),
-        (_, true) => Steps::thorough(),
-        _ => Steps::default(),
+        (true, _) => BatchEffort::fast(),
+        (_, true) => BatchEffort::thorough(),
+        _ => BatchEffort::default(),
     };
     let mut batcher = Batcher::new(BatchState::new(flow.dag()), &plan.order);
     let (mut value, text) = match settings.requests[..] {
-        [requests] => one(&mut batcher, requests, &effort, flow, out),
-        _ => several(&batcher, &settings.requests, &effort, flow),
+        [requests] => one(&mut batcher, requests, &effort, &stop, flow, out),
+        _ => several(&batcher, &settings.requests, &effort, &stop, flow),
     };
     read.done.tell(&mut value);
     if !apart.is_empty() {
@@ -46,12 +48,13 @@ fn names<'f>(flow: &'f Flow, tasks: &[TaskId]) -> Vec<&'f str> {
 fn one(
     batcher: &mut Batcher<'_>,
     requests: usize,
-    effort: &Steps,
+    effort: &BatchEffort,
+    stop: &(dyn Fn() -> bool + Sync),
     flow: &Flow,
     out: &Output,
 ) -> (Value, String) {
     let before = batcher.state().eligible().len();
-    let batch = batcher.choose(requests, effort);
+    let batch = batcher.choose_until(requests, effort, stop);
     let after = before - batch.chosen.len() + batch.gain;
     // Both count what is eligible after the batch: the chosen are gone, and what they open has come.
     let bound = before - batch.chosen.len() + batch.bound;
@@ -81,11 +84,12 @@ fn one(
 fn several(
     batcher: &Batcher<'_>,
     requests: &[usize],
-    effort: &Steps,
+    effort: &BatchEffort,
+    stop: &(dyn Fn() -> bool + Sync),
     flow: &Flow,
 ) -> (Value, String) {
     let before = batcher.state().eligible().len();
-    let ahead = look_ahead(batcher, requests, effort);
+    let ahead = look_ahead(batcher, requests, effort, stop);
     let batches: Vec<_> = ahead.batches.iter().map(|b| names(flow, b)).collect();
     let mut value = json!({
         "batches": batches, "eligible_before": before, "eligible_after": ahead.eligible, "quality": "heuristic",

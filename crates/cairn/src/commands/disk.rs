@@ -238,26 +238,58 @@ pub(crate) struct Ground<'f> {
     is_memory_cap: bool,
 }
 
+/// The files of a flow and the bytes that they must fit into. All that can be refused without an order was.
+pub(crate) struct Room<'f> {
+    caps: &'f Disk,
+    read: &'f Read,
+    model: Model<'f>,
+    cap: DiskCap,
+}
+
+impl<'f> Room<'f> {
+    /// Where there is a cap. Asked for before the plan, which may take a minute: files without sizes are no less so after it.
+    pub(crate) fn new(
+        caps: Option<&'f Disk>,
+        read: &'f Read,
+        folder: &Path,
+        out: &Output,
+    ) -> Result<Option<Room<'f>>, Failure> {
+        let Some(caps) = caps else {
+            return Ok(None);
+        };
+        let model = Model::new(caps, read, out)?;
+        let cap = caps.cap.in_folder(folder)?;
+        if let Some((share, free)) = cap.of_free {
+            out.remark(&format!(
+                "the cap is {} % of the {} that are free now: {}",
+                (share * 1000.0).round() / 10.0,
+                size::words(free.into()),
+                size::words(cap.bytes.into())
+            ));
+        }
+        Ok(Some(Room {
+            caps,
+            read,
+            model,
+            cap,
+        }))
+    }
+}
+
 /// Plans for a small peak, and refuses a cap that no order keeps, or none that was found.
 pub(crate) fn prepare<'f>(
-    caps: &Disk,
-    read: &'f Read,
-    folder: &Path,
+    room: Room<'f>,
     wanted: &[TaskId],
     stop: &(dyn Fn() -> bool + Sync),
     out: &Output,
 ) -> Result<Ground<'f>, Failure> {
+    let Room {
+        caps,
+        read,
+        model,
+        cap,
+    } = room;
     let flow = &read.flow;
-    let model = Model::new(caps, read, out)?;
-    let cap = caps.cap.in_folder(folder)?;
-    if let Some((share, free)) = cap.of_free {
-        out.remark(&format!(
-            "the cap is {} % of the {} that are free now: {}",
-            (share * 1000.0).round() / 10.0,
-            size::words(free.into()),
-            size::words(cap.bytes.into())
-        ));
-    }
     let progress = out.progress("planning for the disk");
     let storage = &model.files.storage;
     let lean = lean_order(flow.dag(), storage, wanted, &mut Work::until(stop));
@@ -415,15 +447,14 @@ pub(crate) struct Planned<'f> {
 
 /// The order under the cap that follows `wanted` as far as it can; or why there is none.
 pub(crate) fn plan<'f>(
-    caps: &Disk,
-    read: &'f Read,
-    folder: &Path,
+    room: Room<'f>,
     wanted: &[TaskId],
     stop: &(dyn Fn() -> bool + Sync),
     out: &Output,
 ) -> Result<Planned<'f>, Failure> {
-    let dag = read.flow.dag();
-    let ground = prepare(caps, read, folder, wanted, stop, out)?;
+    let flow = &room.read.flow;
+    let dag = flow.dag();
+    let ground = prepare(room, wanted, stop, out)?;
     let order = ground.keeper(ground.cap.bytes).follow(dag, wanted);
     let peak = ground.storage().peak(&order);
     // From the least that can be kept to what the order would take freely: beyond, no cap changes anything.
@@ -432,8 +463,8 @@ pub(crate) fn plan<'f>(
     let AreaByCap { points, knee } =
         area_by_cap(dag, wanted, keeper, ground.lean.peak..=free, stop);
     Ok(Planned {
-        assumed: ground.model.assumed(&read.flow),
-        value: ground.json(&read.flow),
+        assumed: ground.model.assumed(flow),
+        value: ground.json(flow),
         knee,
         peak,
         order,

@@ -5,6 +5,7 @@ use crate::cli;
 use crate::failure::Failure;
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_plan::{Hull, OverWork, Verdict, WeightError, Weights, Work, weighted_order};
+use cairn_theory::split::Decomposition;
 use serde_json::{Value, json};
 
 /// An order by executed seconds, and what it takes to judge it.
@@ -17,28 +18,30 @@ pub(crate) struct Weighted {
 }
 
 impl Weighted {
-    pub(crate) fn new(
-        flow: &Flow,
-        choices: cli::Choices,
-        stop: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Weighted, Failure> {
+    pub(crate) fn new(flow: &Flow, stop: &(dyn Fn() -> bool + Sync)) -> Result<Weighted, Failure> {
         let dag = flow.dag();
         let seconds = all_seconds(flow)?;
         let (weights, scale) =
             Weights::from_seconds(dag.len(), &seconds).map_err(|e| refused(&e, flow))?;
-        // Ties after the order: what is equally good by seconds is not by steps.
         let (order, hull) = weighted_order(dag, &weights, &mut Work::until(stop))
             .map_err(|e| Failure::usage(e.to_string(), ""))?;
         Ok(Weighted {
-            order: tied(flow, order, choices, &weights, None),
+            order,
             weights,
             scale,
             hull,
         })
     }
 
-    pub(crate) fn order(&self) -> &[TaskId] {
-        &self.order
+    /// The order, with ties broken as asked.
+    pub(crate) fn order(
+        &self,
+        flow: &Flow,
+        choices: cli::Choices,
+        blocks: &Decomposition,
+    ) -> Vec<TaskId> {
+        // Ties after the order: what is equally good by seconds is not by steps.
+        tied(flow, self.order.clone(), choices, &self.weights, blocks)
     }
 
     /// How good an order is, this one or another.

@@ -1,6 +1,7 @@
 //! `cairn explain`: blocks, super-dag, ranks, and which theorem applied or failed.
 
 use super::reasons::{how, proof_json, verdict_words};
+use super::remote;
 use super::worth;
 use crate::called;
 use crate::cli;
@@ -12,11 +13,12 @@ use crate::output::Output;
 use crate::plural::counted;
 use cairn_dag::Flow;
 use cairn_plan::Plan;
+use cairn_serve::client::Caller;
 use cairn_theory::linearize::Proof;
 use cairn_theory::profile::area;
 use cairn_theory::ranks::Rank;
 use cairn_theory::split::BlockId;
-use cairn_theory::survey::Survey;
+use cairn_theory::survey::{KindId, Survey};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
@@ -24,23 +26,49 @@ use std::collections::HashMap;
 // Chosen by eye: a screen holds both lists and the verdict.
 const SHOWN: usize = 12;
 
-pub(crate) fn run(settings: &cli::Explain, limits: &Limits, out: &Output) -> Result<(), Failure> {
-    if let (Some(url), Some(token_file)) = (&settings.live, &settings.token_file) {
-        let server = cli::Server {
-            url: url.clone(),
-            token_file: token_file.clone(),
-            fingerprint: settings.fingerprint.clone(),
-            ca: settings.ca.clone(),
-        };
-        let name = settings.input.file.to_string_lossy();
-        return super::remote::why(&super::remote::caller(&server)?, &name, out);
+/// What to explain, checked.
+pub(crate) struct Settings {
+    flags: cli::Explain,
+    /// The server that is asked why a task waits, where it is asked.
+    server: Option<Caller>,
+    pub(crate) limits: Limits,
+}
+
+impl Settings {
+    pub(crate) fn new(flags: cli::Explain) -> Result<Settings, Failure> {
+        let server = flags.live.as_ref().zip(flags.token_file.as_ref());
+        let server = server.map(|(url, token_file)| {
+            remote::caller(&cli::Server {
+                url: url.clone(),
+                token_file: token_file.clone(),
+                fingerprint: flags.fingerprint.clone(),
+                ca: flags.ca.clone(),
+            })
+        });
+        Ok(Settings {
+            server: server.transpose()?,
+            limits: Limits::new(&flags.limits)?,
+            flags,
+        })
+    }
+}
+
+pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
+    let Settings {
+        flags,
+        server,
+        limits,
+    } = settings;
+    if let Some(server) = server {
+        let task = flags.input.file.to_string_lossy();
+        return remote::why(server, &task, out);
     }
     let clock = limits.clock();
-    let read = input::read_rest(&settings.input, &settings.executed, out)?;
+    let read = input::read_rest(&flags.input, &flags.executed, out)?;
     let (flow, dag) = (&read.flow, read.flow.dag());
     let progress = out.progress("explaining");
     // Every block is looked at, also where linearization cannot succeed any more.
-    let plan_limits = cairn_plan::Limits {
+    let plan_limits = cairn_plan::PlanEffort {
         theory: Default::default(),
         ..limits.effort()
     };
@@ -124,14 +152,14 @@ impl Report<'_> {
 
 /// Kinds of blocks with how many there are and one of them, most first.
 fn kinds(survey: &Survey<'_>) -> Vec<(String, usize, BlockId)> {
-    let mut count: HashMap<usize, (usize, BlockId)> = HashMap::new();
+    let mut count: HashMap<KindId, (usize, BlockId)> = HashMap::new();
     for block in survey.blocks().blocks() {
         // The first that is met stands for its kind: so the example is the same every time.
-        let entry = count.entry(survey.kind_index(block)).or_insert((0, block));
+        let entry = count.entry(survey.kind_id(block)).or_insert((0, block));
         entry.0 += 1;
     }
     let mut kinds: Vec<(String, usize, BlockId)> = (count.into_iter())
-        .map(|(kind, (count, block))| (survey.kinds()[kind].to_string(), count, block))
+        .map(|(kind, (count, block))| (survey.kinds()[kind.index()].to_string(), count, block))
         .collect();
     // By name among equals: a table of kinds has no order of its own.
     kinds.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));

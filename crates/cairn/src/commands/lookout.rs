@@ -3,7 +3,7 @@
 
 mod again;
 
-use self::again::{SEED, Seen, again};
+use self::again::{SEED, again};
 use super::auto::{self, Arena, Bout};
 use super::contender::name;
 use super::orders::{self, Orders, needs_plan};
@@ -18,6 +18,7 @@ use cairn_dag::{Flow, TaskId};
 use cairn_plan::Plan;
 use cairn_serve::http::Handle;
 use cairn_serve::{About, Found};
+use cairn_sim::{Glimpse, Sighting};
 use cairn_theory::profile::{area, profile};
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -177,14 +178,20 @@ impl Lookout {
         make_room();
         let begin = Instant::now();
         let is_over = || finished.load(Ordering::Relaxed) || limits::is_interrupted();
-        let (mut seen, mut looked) = (Seen::default(), None);
+        let (mut seen, mut looked) = (Sighting::default(), None);
         while !is_over() {
             std::thread::sleep(LOOK);
             // A server that has ended, or learns nothing, has nothing to tell.
             let Some(observed) = handle.observe() else {
                 return;
             };
-            seen.hear(begin.elapsed().as_secs_f64(), &observed);
+            let glimpse = Glimpse {
+                came: observed.came,
+                went: observed.went,
+                speeds: &observed.speeds,
+                executed: observed.executed,
+            };
+            seen.hear(begin.elapsed().as_secs_f64(), &glimpse);
             if !observed.is_by_order || !seen.is_time(looked.as_ref()) {
                 continue;
             }
@@ -309,7 +316,7 @@ fn judged(plan: &Plan<'_>, flow: &Flow, order: &[TaskId], asked: &str, policy: P
         area: Some(ours),
         area_bound: Some(most),
         area_ratio: Some(worth::share(ours, most)),
-        verdict: Some(plan.judge(&reached).name().to_owned()),
+        verdict: Some(plan.judge(&reached)),
         ..About::default()
     }
 }

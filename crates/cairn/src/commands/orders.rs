@@ -22,13 +22,13 @@ pub(crate) fn make<'f>(
 pub(crate) fn plan<'f>(
     flow: &'f Flow,
     choices: cli::Choices,
-    effort: &cairn_plan::Limits,
+    effort: &cairn_plan::PlanEffort,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Plan<'f> {
     let dag = flow.dag();
     let mut plan = cairn_plan::plan(dag, effort, stop);
     let order = std::mem::take(&mut plan.order);
-    let blocks = Some(plan.survey().blocks());
+    let blocks = plan.survey().blocks();
     plan.order = tied(flow, order, choices, &Weights::unit(dag.len()), blocks);
     plan
 }
@@ -38,7 +38,7 @@ pub(crate) fn usual<'f>(flow: &'f Flow, stop: &(dyn Fn() -> bool + Sync)) -> Pla
     plan(
         flow,
         cli::Choices::default(),
-        &cairn_plan::Limits::default(),
+        &cairn_plan::PlanEffort::default(),
         stop,
     )
 }
@@ -49,7 +49,7 @@ pub(crate) fn tied(
     order: Vec<TaskId>,
     choices: cli::Choices,
     weights: &Weights,
-    blocks: Option<&Decomposition>,
+    blocks: &Decomposition,
 ) -> Vec<TaskId> {
     let seconds = flow.imputed_seconds();
     let ties = match (choices.ties, &seconds) {
@@ -58,14 +58,6 @@ pub(crate) fn tied(
         (Some(TieRule::Memory), _) => Ties::Memory,
         (Some(TieRule::CriticalPath), _) | (None, Some(_)) => {
             Ties::CriticalPath(seconds.as_deref())
-        }
-    };
-    let found;
-    let blocks = match blocks {
-        Some(blocks) => blocks,
-        None => {
-            found = Decomposition::new(flow.dag());
-            &found
         }
     };
     break_ties(flow.dag(), blocks, &order, ties, weights)

@@ -6,7 +6,7 @@ use self::report::{Found, Reached, Report};
 use super::auto::{self, Contest};
 use super::caps::{self, MemoryCap};
 use super::contender::name;
-use super::disk::{self, Planned};
+use super::disk::{self, Planned, Room};
 use super::durations::Weighted;
 use super::memory;
 use super::orders;
@@ -101,6 +101,9 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let read_ms = started.elapsed().as_secs_f64() * 1e3;
     let started = Instant::now();
     check_cap(&read, settings.cap, out)?;
+    if flags.order {
+        check_names(&read.flow)?;
+    }
     let (mut found, proof) = find(settings, &read, &clock, out)?;
     // Without the time of reading: that hangs on the disk and the format.
     let plan_ms = started.elapsed().as_secs_f64() * 1e3;
@@ -178,9 +181,11 @@ fn find<'a>(
 ) -> Result<(Found<'a>, Option<Proof<'a>>), Failure> {
     let (flags, limits) = (&settings.flags, &settings.limits);
     let (flow, dag) = (&read.flow, read.flow.dag());
+    let folder = input::folder(&flags.input);
+    let room = Room::new(settings.disk.as_ref(), read, folder, out)?;
     let progress = out.progress("planning");
     let stop = clock.stop_planning(dag);
-    let weighted = (flags.durations).then(|| Weighted::new(flow, flags.choices, &stop));
+    let weighted = (flags.durations).then(|| Weighted::new(flow, &stop));
     let weighted = weighted.transpose()?;
     let planning = auto::planning_time(settings.contest.as_ref(), clock);
     let plan = orders::make(flow, flags.choices, limits, &planning);
@@ -189,7 +194,10 @@ fn find<'a>(
     let contest = contest.filter(|_| !limits::is_interrupted());
     let wish = auto::wanted(flow, &plan, flags.policy, contest, clock, out)?;
     let mut reached = match &weighted {
-        Some(weighted) => reach(dag, weighted.order().to_vec()),
+        Some(weighted) => {
+            let blocks = plan.survey().blocks();
+            reach(dag, weighted.order(flow, flags.choices, blocks))
+        }
         // Its profile is known: to count it again would cost a pass over all arcs.
         None if wish.policy == Policy::Ic => Reached {
             order: wish.order,
@@ -205,9 +213,8 @@ fn find<'a>(
         reached = reach(dag, memory::under_cap(dag, &reached.order, most)?.order);
     }
     let mut disk: Option<Planned<'_>> = None;
-    if let Some(caps) = &settings.disk {
-        let folder = input::folder(&flags.input);
-        let found = disk::plan(caps, read, folder, &reached.order, &clock.stop(), out)?;
+    if let Some(room) = room {
+        let found = disk::plan(room, &reached.order, &clock.stop(), out)?;
         reached = reach(dag, found.order.clone());
         disk = Some(found);
     }
@@ -290,13 +297,11 @@ fn write_certificate<'a>(
     Ok(Proof { path, is_written })
 }
 
-/// One task a line, for machines, so with names and no labels; a name that would make two lines of one cannot be in it.
-fn print_order(flow: &Flow, order: &[TaskId]) -> Result<(), Failure> {
+/// Refuses a name that would make two lines of one, where each task is to have one.
+fn check_names(flow: &Flow) -> Result<(), Failure> {
     let is_odd = |&t: &TaskId| !flow.name(t).chars().all(is_plain);
     match flow.dag().tasks().find(is_odd) {
-        None => write_file(Path::new("-"), |out| {
-            (order.iter()).try_for_each(|&t| writeln!(out, "{}", flow.name(t)))
-        }),
+        None => Ok(()),
         Some(task) => {
             let name = plain(flow.name(task));
             Err(Failure::usage(
@@ -305,6 +310,13 @@ fn print_order(flow: &Flow, order: &[TaskId]) -> Result<(), Failure> {
             ))
         }
     }
+}
+
+/// One task a line, for machines, so with names and no labels.
+fn print_order(flow: &Flow, order: &[TaskId]) -> Result<(), Failure> {
+    write_file(Path::new("-"), |out| {
+        (order.iter()).try_for_each(|&t| writeln!(out, "{}", flow.name(t)))
+    })
 }
 
 fn round(ms: f64) -> f64 {

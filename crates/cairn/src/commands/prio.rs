@@ -63,6 +63,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     if flags.in_place {
         on_disk(&flags.input.file, source.text())?; // before any work: a packed file is refused
     }
+    try_out(&source, format, flow, flags)?;
     let progress = out.progress("planning");
     let planning = auto::planning_time(contest.as_ref(), &clock);
     let mut plan = orders::make(flow, flags.choices, limits, &planning);
@@ -71,9 +72,8 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         return Err(Failure::Interrupted("nothing was written"));
     }
     let wish = auto::wanted(flow, &plan, flags.policy, contest.as_ref(), &clock, out)?;
-    let say = (out, &read.report);
-    let edited = edit(&source, format, flow, &wish.order, flags.keep, say)?;
-    // After the texts are made: what cannot be written is refused before the checker's time is spent.
+    let edited = edit(&source, format, flow, &wish.order, flags.keep)?;
+    out.new_warnings(&edited.report, &read.report);
     plan.checked = foresee(flow, &plan);
     let judged = Judged::new(&plan, flow, &wish.order, &edited.after);
     let written = if flags.in_place {
@@ -103,6 +103,20 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     }
     text += &layout::hanging_at("", 2, &format!("{tasks}; {words}"), layout::width());
     out.done(&json(&read, &wish, &edited, &judged, &written), &text)
+}
+
+/// Refuses what cannot be written, by any order: before the plan, which may take a minute. Only workflows of several files, and
+/// texts that may be tangled, can be refused: the others are spared an edit more.
+fn try_out(source: &Source, format: Format, flow: &Flow, flags: &cli::Prio) -> Result<(), Failure> {
+    if !matches!(format, Format::Dagman | Format::PegasusYaml) {
+        return Ok(());
+    }
+    let order = flow.dag().topological_order();
+    let trial = edit(source, format, flow, order, flags.keep)?;
+    match flags.in_place {
+        true => Ok(()),
+        false => targets(&trial.pieces, flags.out.as_deref()).map(|_| ()),
+    }
 }
 
 /// What was written, for machines.
@@ -241,6 +255,8 @@ struct Edited {
     pieces: Vec<Piece>,
     after: Flow,
     replaced: usize,
+    /// Warnings only.
+    report: Report,
 }
 
 /// Edits the texts of all files that the workflow consists of, the top one first. Nothing is written yet.
@@ -250,7 +266,6 @@ fn edit(
     flow: &Flow,
     order: &[TaskId],
     keep: bool,
-    (out, printed): (&Output, &Report),
 ) -> Result<Edited, Failure> {
     let mut rank = vec![0i64; order.len()];
     for (i, &task) in order.iter().enumerate() {
@@ -280,8 +295,8 @@ fn edit(
         Err(PriorityError::Input) => return Err(Failure::Input(report)),
         Err(error) => return Err(refused(&error)),
     };
-    out.new_warnings(&report, printed);
     Ok(Edited {
+        report,
         pieces: pieces(source, loaded, edited.files),
         after: edited.flow,
         replaced: edited.replaced,
@@ -404,18 +419,14 @@ fn whole(file: &Piece) -> Vec<u8> {
     bytes
 }
 
-/// Writes all files of the workflow: one to a file or standard output, several into a folder.
-fn write(files: &[Piece], out: Option<&Path>) -> Result<Written, Failure> {
+/// Where each file of the workflow goes: one to a file or standard output, several into a folder.
+fn targets(files: &[Piece], out: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
     let out = out.unwrap_or(Path::new("-"));
-    let change = |file: &Piece| match file.before == file.after {
-        true => Change::Copied,
-        false => Change::Written,
-    };
     if let [file] = files {
         let name = file.path.file_name().filter(|_| out.is_dir());
-        let out = name.map_or_else(|| out.to_owned(), |name| out.join(name));
-        write_file(&out, |to| to.write_all(&whole(file)))?;
-        return Ok(vec![(out, change(file))]);
+        return Ok(vec![
+            name.map_or_else(|| out.to_owned(), |name| out.join(name)),
+        ]);
     }
     if out == Path::new("-") || out.is_file() {
         let shown: Vec<_> = files.iter().map(|f| f.path.display().to_string()).collect();
@@ -427,19 +438,33 @@ fn write(files: &[Piece], out: Option<&Path>) -> Result<Written, Failure> {
     }
     // Where the others lie beside it, they must lie beside it in the new folder too.
     let top = files[0].path.parent().unwrap_or(Path::new(""));
-    let mut targets = Vec::new();
-    for file in files {
-        let target = out.join(inside(&file.path, top)?);
-        let folder = target.parent().unwrap_or(out);
+    let target = |file: &Piece| Ok(out.join(inside(&file.path, top)?));
+    files.iter().map(target).collect()
+}
+
+/// Writes all files of the workflow.
+fn write(files: &[Piece], out: Option<&Path>) -> Result<Written, Failure> {
+    let targets = targets(files, out)?;
+    let change = |file: &Piece| match file.before == file.after {
+        true => Change::Copied,
+        false => Change::Written,
+    };
+    if let ([file], [target]) = (files, &targets[..]) {
+        write_file(target, |to| to.write_all(&whole(file)))?;
+        return Ok(vec![(target.clone(), change(file))]);
+    }
+    let mut packed = Vec::new();
+    for (file, target) in files.iter().zip(targets) {
+        let folder = target.parent().unwrap_or(Path::new("."));
         let made = std::fs::create_dir_all(folder);
         made.map_err(|e| Failure::writing(&folder.display().to_string(), &e))?;
         let mut bytes = Vec::new();
         write_packed(&target, &mut bytes, |out| out.write_all(&whole(file)))
             .map_err(|e| Failure::writing(&target.display().to_string(), &e))?;
-        targets.push((target, bytes));
+        packed.push((target, bytes));
     }
-    replace_files(&targets, None)?;
-    let paths = targets.into_iter().map(|(path, _)| path);
+    replace_files(&packed, None)?;
+    let paths = packed.into_iter().map(|(path, _)| path);
     Ok(paths.zip(files.iter().map(change)).collect())
 }
 

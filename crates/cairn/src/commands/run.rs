@@ -167,7 +167,7 @@ fn wanted(flow: &Flow, flags: &cli::Run) -> Result<Option<Vec<bool>>, Failure> {
         (false, _) => ("--until", &flags.until),
         _ => ("--only", &flags.only),
     };
-    let mut wanted = vec![false; dag.len()];
+    let mut named = Vec::with_capacity(words.len());
     for word in words {
         let task = called::meant(flow, flag, word)?.ok_or_else(|| {
             let names = dag.tasks().map(|t| flow.name(t));
@@ -179,14 +179,15 @@ fn wanted(flow: &Flow, flags: &cli::Run) -> Result<Option<Vec<bool>>, Failure> {
             let message = format!("{flag} names '{word}', which is no task of the input");
             Failure::usage(message, help)
         })?;
-        wanted[task.index()] = true;
+        named.push(task);
     }
-    if flag == "--until" {
-        // Backwards: a task is wanted if one of its children is.
-        for &task in dag.topological_order().iter().rev() {
-            let mut children = dag.children(task).iter();
-            wanted[task.index()] |= children.any(|c| wanted[c.index()]);
-        }
+    let before = match flag {
+        "--until" => dag.ancestors(&named),
+        _ => Vec::new(),
+    };
+    let mut wanted = vec![false; dag.len()];
+    for task in named.into_iter().chain(before) {
+        wanted[task.index()] = true;
     }
     Ok(Some(wanted))
 }

@@ -25,19 +25,18 @@ use crate::output::Output;
 use crate::plural::counted;
 use crate::states;
 use cairn_dag::{Flow, TaskId, plain};
-use cairn_engine::{Copies, Expected, Keeper, Placing, Position, Rules, Span, numbered};
+use cairn_engine::{Expected, Keeper, Placing, Position, Rules, Span};
 use cairn_formats::{Format, Jobs, Template};
 use cairn_serve::http::{
     self, Allowed, BeginError, Begun, DiskNews, DiskSetup, End, Handle, ServeError, Tasks, Watch,
 };
 use cairn_serve::run::{Why, Wishes};
 use cairn_serve::store::{Store, Sync};
-use cairn_serve::tls::Certificate;
+use cairn_serve::tls::{Certificate, TlsError};
 use cairn_serve::tokens::Tokens;
 use cairn_serve::{BookError, BookFile, Found};
 use serde_json::json;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,6 +63,8 @@ pub(crate) struct Settings {
     /// How long volunteers have at least.
     deadline: Option<Duration>,
     token_lifetime: Option<Duration>,
+    /// The one that was given; one of the server's own is made in its state.
+    certificate: Option<Certificate>,
 }
 
 /// A time that a flag gives: more than nothing, and no more than a human life.
@@ -103,6 +104,7 @@ impl Settings {
             silence: time("--silence", flags.silence)?,
             deadline: (flags.deadline.map(|s| time("--deadline", s))).transpose()?,
             token_lifetime: lifetime.transpose()?,
+            certificate: given_certificate(&flags)?,
             flags,
         })
     }
@@ -220,7 +222,7 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
         done: &whole.is_executed,
         fingerprints: served.fingerprints(),
         files: minds_files.then_some(&directory),
-        weights: weights(&flow),
+        weights: http::weights(&flow),
         rules,
         about: lookout.about_quick(),
         // What opens most together is the theory's question; other policies go by their order.
@@ -268,7 +270,7 @@ fn see_to_volunteers(
     if let Some(policy) = &policy {
         rules.distrust = policy.distrust(store)?;
         rules.distrust.identities = tokens.identities();
-        (rules.kind_of, rules.kinds) = kinds(flow);
+        (rules.kind_of, rules.kinds) = http::kinds(flow);
     }
     Ok((tokens, policy))
 }
@@ -292,7 +294,7 @@ fn make_rules(
     // Seconds of people, microseconds of the engine.
     rules.silence = Span(settings.silence.as_micros() as u64);
     rules.losses = flags.losses;
-    rules.copies = copies(flow);
+    rules.copies = http::copies(flow);
     Ok(rules)
 }
 
@@ -317,29 +319,6 @@ fn tell(news: &DiskNews<'_>, out: &Output) {
             out.complain(&on_disk::not_deleted(path, why));
         }
     }
-}
-
-/// By task: bytes that it takes in a folder of its own, as far as they are known: what it reads and writes, and scratch.
-fn weights(flow: &Flow) -> Vec<u64> {
-    let mut made: HashMap<&str, Option<u64>> = HashMap::new();
-    for task in flow.dag().tasks() {
-        made.extend(flow.outputs(task).map(|f| (f.path, f.bytes)));
-    }
-    let mut read: HashMap<&str, u64> = HashMap::new();
-    let mut bytes_of = |path| match made.get(path) {
-        Some(bytes) => bytes.unwrap_or(0),
-        // Of the whole workflow: it is there, or nothing will be done.
-        None => {
-            *(read.entry(path)).or_insert_with(|| std::fs::metadata(path).map_or(0, |m| m.len()))
-        }
-    };
-    let weights = flow.dag().tasks().map(|task| {
-        let reads = flow.inputs(task).map(|f| f.path);
-        let files = reads.chain(flow.outputs(task).map(|f| f.path));
-        let scratch = flow.scratch(task).unwrap_or(0);
-        files.map(&mut bytes_of).fold(scratch, u64::saturating_add)
-    });
-    weights.collect()
 }
 
 fn book(flags: &cli::Serve) -> BookFile {
@@ -372,7 +351,7 @@ fn watch(flags: &cli::Serve, flow: &Flow, say: &dyn Fn(&str)) -> Result<Watch, F
         None if 2 * known > dag.len() => Placing::WhereUneven,
         None => Placing::ByOrder,
     };
-    let (kind, kinds) = kinds(flow);
+    let (kind, kinds) = http::kinds(flow);
     Ok(Watch {
         expected: Expected {
             seconds,
@@ -382,26 +361,6 @@ fn watch(flags: &cli::Serve, flow: &Flow, say: &dyn Fn(&str)) -> Result<Watch, F
         memory,
         placing,
     })
-}
-
-/// Which tasks may run twice at once, each in a folder of its own: those that declare what they make, since that is carried to
-/// its place as a whole. What others do, they do elsewhere, and two of them may be in each other's way.
-fn copies(flow: &Flow) -> Copies {
-    let makes = |task| flow.outputs(task).next().is_some();
-    Copies::Of(flow.dag().tasks().map(makes).collect())
-}
-
-/// By task the number of its kind, and by kind its name: trust is earned by kind.
-fn kinds(flow: &Flow) -> (Vec<u32>, Vec<String>) {
-    let kind = numbered(flow.dag().tasks().map(|t| flow.kind(t)));
-    let mut names = Vec::new();
-    for task in flow.dag().tasks() {
-        // Kinds are numbered as they appear: a new one has the next number.
-        if kind[task.index()] as usize == names.len() {
-            names.push(flow.kind(task).to_owned());
-        }
-    }
-    (kind, names)
 }
 
 /// What is executed again, by name and with the reason, where there are not too many.
@@ -535,21 +494,28 @@ fn tokens(settings: &Settings, store: &mut Store) -> Result<Tokens, Failure> {
     Ok(tokens)
 }
 
+/// The certificate that the flags name. Loaded with the flags: a wrong path is told before a state is begun.
+fn given_certificate(flags: &cli::Serve) -> Result<Option<Certificate>, Failure> {
+    let files = flags.cert.as_ref().zip(flags.key.as_ref());
+    let loaded = files.map(|(certificate, key)| Certificate::load(certificate, key));
+    loaded.transpose().map_err(|e| no_certificate(&e))
+}
+
+/// The certificate to serve with, if any.
 fn certificate(settings: &Settings) -> Result<Option<Certificate>, Failure> {
     let flags = &settings.flags;
-    let made = match (&flags.cert, &flags.key) {
-        (Some(certificate), Some(key)) => Certificate::load(certificate, key).map(Some),
-        _ if flags.tls => {
-            // Both, since workers here and elsewhere call it by different names.
-            let names = ["localhost".to_owned(), flags.listen.ip().to_string()];
-            Certificate::self_signed(&flags.state.join("tls"), &names).map(Some)
-        }
-        _ => Ok(None),
-    };
-    made.map_err(|e| {
-        let cure = "give a certificate and its key in PEM files, or --tls to have one made";
-        Failure::of(&e, cure)
-    })
+    if settings.certificate.is_some() || !flags.tls {
+        return Ok(settings.certificate.clone());
+    }
+    // Both, since workers here and elsewhere call it by different names.
+    let names = ["localhost".to_owned(), flags.listen.ip().to_string()];
+    let made = Certificate::self_signed(&flags.state.join("tls"), &names);
+    made.map(Some).map_err(|e| no_certificate(&e))
+}
+
+fn no_certificate(error: &TlsError) -> Failure {
+    let cure = "give a certificate and its key in PEM files, or --tls to have one made";
+    Failure::of(error, cure)
 }
 
 /// Ends the server at the first Ctrl-C or SIGTERM.

@@ -2,7 +2,7 @@
 
 use super::caps;
 use super::contender::name;
-use super::disk::{self, DiskUnit, Planned};
+use super::disk::{self, DiskUnit, Planned, Room};
 use super::orders;
 use super::pictures::{self, Kind};
 use super::reasons::how;
@@ -74,16 +74,17 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     } = settings;
     let clock = limits.clock();
     let read = input::read_rest(&flags.input, &flags.executed, out)?;
+    let folder = input::folder(&flags.input);
+    let room = Room::new(disk.as_ref(), &read, folder, out)?;
     let progress = out.progress("planning");
     let mut plan = orders::make(&read.flow, flags.choices, limits, &clock);
     // Steps are marked as optimal only where the checker proves it.
     plan.checked = cairn_plan::foresee(&read.flow, &plan);
     let mut gallery = Gallery::new(&read, &plan, &flags.policies);
     drop(progress);
-    if let Some(caps) = disk {
+    if let Some(room) = room {
         let wanted = gallery.shown.first().map_or(&plan.order, |s| &s.order);
-        let folder = input::folder(&flags.input);
-        let found = disk::plan(caps, &read, folder, wanted, &clock.stop(), out)?;
+        let found = disk::plan(room, wanted, &clock.stop(), out)?;
         gallery.disk = Some(found);
     }
     if is_interrupted() {

@@ -43,7 +43,7 @@ impl Seen {
 fn bound(plan: &cairn_plan::Plan<'_>) -> Bound {
     Bound {
         eligible: plan.bound.clone(),
-        verdict: plan.verdict.name(),
+        verdict: plan.verdict,
     }
 }
 
@@ -51,7 +51,7 @@ fn bound(plan: &cairn_plan::Plan<'_>) -> Bound {
 pub(crate) fn bound_within(flow: &Flow, time: Duration) -> Bound {
     let begin = Instant::now();
     let stop = || begin.elapsed() > time || limits::is_interrupted();
-    let plan = cairn_plan::plan(flow.dag(), &cairn_plan::Limits::default(), &stop);
+    let plan = cairn_plan::plan(flow.dag(), &cairn_plan::PlanEffort::default(), &stop);
     bound(&plan)
 }
 
@@ -79,7 +79,7 @@ impl Sight for Seen {
                     let is_late = begin.elapsed() > PLANNING;
                     is_late || is_over.load(Ordering::Relaxed) || limits::is_interrupted()
                 };
-                let plan = cairn_plan::plan(flow.dag(), &cairn_plan::Limits::default(), &stop);
+                let plan = cairn_plan::plan(flow.dag(), &cairn_plan::PlanEffort::default(), &stop);
                 // Nobody else sets it: the flag above lets one thread begin.
                 let _ = found.set(Some(Arc::new(bound(&plan))));
             });
@@ -127,7 +127,7 @@ impl Cells {
             .filter(|&tasks| tasks <= STEPS)?;
         let eligible = profile(self, (0..tasks).map(Task));
         let points = few(&eligible);
-        let verdict = cairn_plan::Verdict::Optimal.name();
+        let verdict = cairn_plan::Verdict::Optimal;
         Some((points, Bound { eligible, verdict }))
     }
 }

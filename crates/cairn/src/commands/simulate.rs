@@ -10,6 +10,7 @@ use self::volunteers::Vouched;
 use super::auto::{self, Arena, Picked};
 use super::caps;
 use super::contender::{name, needs_plan, simulated};
+use super::disk::Room;
 use super::orders::{self, Orders};
 use super::pictures::{self, Kind};
 use super::world::{self, Scene};
@@ -33,6 +34,8 @@ pub(crate) struct Settings {
     options: Options<'static>,
     kinds: Vec<Kind>,
     disk: Option<caps::Disk>,
+    /// What steady workers cost an hour, and their world.
+    steady: Option<(f64, world::Settings)>,
     pub(crate) limits: Limits,
 }
 
@@ -51,7 +54,9 @@ impl Settings {
         check_questions(&flags)?;
         let world = world::Settings::new(volunteers::place(&flags.volunteers, world))?;
         volunteers::check(&flags, &world)?;
+        let steady = |price| Ok((price, steady_world(&world)?));
         Ok(Settings {
+            steady: flags.steady_price.map(steady).transpose()?,
             limits: Limits::new(&flags.limits)?,
             options: world::options(&flags.runs)?,
             kinds: pictures::kinds(&flags.out, &KINDS)?,
@@ -101,16 +106,16 @@ impl Settings {
         self.world.tell(&scene, out);
         Ok(scene)
     }
+}
 
-    /// The same world with workers that stay.
-    fn steady_world(&self) -> Result<world::Settings, Failure> {
-        self.world.steady().ok_or_else(|| {
-            Failure::usage(
-                "--steady-price compares with workers that stay, and these stay anyway",
-                "leave it out, or say how workers come and go: --up and --down, --stay or --walltime",
-            )
-        })
-    }
+/// The same world with workers that stay.
+fn steady_world(world: &world::Settings) -> Result<world::Settings, Failure> {
+    world.steady().ok_or_else(|| {
+        Failure::usage(
+            "--steady-price compares with workers that stay, and these stay anyway",
+            "leave it out, or say how workers come and go: --up and --down, --stay or --walltime",
+        )
+    })
 }
 
 /// Refuses prices and deadlines that nothing can have.
@@ -141,6 +146,8 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let read = input::read_rest(&flags.input, &flags.executed, out)?;
     let read = logs::apply(read, &flags.times, &flags.input, out)?;
     let scene = settings.scene(&read, out)?;
+    let folder = input::folder(&flags.input);
+    let room = Room::new(settings.disk.as_ref(), &read, folder, out)?;
     let plan = settings.planned(&read, &clock, out)?;
     let is_auto = flags.policies.contains(&Contender::Listed(Wanted::Auto));
     let chosen = match &plan {
@@ -151,10 +158,9 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     };
     let orders = Orders::new(read.flow.dag(), scene.seconds.as_deref(), plan.as_ref());
     // After the choice without a cap, which it replaces: under one, lists are chosen by what the disk allows.
-    let tight = settings.disk.as_ref().map(|caps| {
-        let place = (&read, input::folder(&flags.input));
+    let tight = room.map(|room| {
         let (has_plan, effort) = (plan.is_some(), (options, &clock));
-        Tight::new(caps, place, &orders, has_plan, &scene, effort, out)
+        Tight::new((&read, room), &orders, has_plan, &scene, effort, out)
     });
     let tight = tight.transpose()?;
     let auto: &[TaskId] = match (&tight, &chosen) {
@@ -179,9 +185,10 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let told = (tight.as_ref())
         .map(|tight| tight.tell(&free, &read, &scene, (options, &clock), out))
         .transpose()?;
-    let steady = flags.steady_price.map(|price| {
-        let scene = settings.steady_world()?.scene(&read.flow)?;
+    let steady = settings.steady.as_ref().map(|(price, world)| {
+        let scene = world.scene(&read.flow)?;
         let study = world::simulate(&scene, &read.flow, &policies[..1], options, &clock, out)?;
+        let price = *price;
         Ok(Steady { price, study })
     });
     let report = Report {

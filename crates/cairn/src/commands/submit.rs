@@ -21,7 +21,7 @@ use cairn_submit::{Engine, Handover, HandoverError, NO_PACKAGE, NO_SERVER, Swaps
 use cairn_submit::{files, unsaid};
 use serde_json::{Value, json};
 use std::ffi::OsStr;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -60,6 +60,10 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     if let Some(workers) = flags.crew {
         return slurm::submit_crew(settings, workers, &here, &folder, out);
     }
+    let call = match flags.dry_run {
+        true => None,
+        false => callable(flags.engine, &folder)?,
+    };
     let mut is_executed = whole.is_executed;
     // Only Slurm is followed, and only there can a submission be taken up again.
     let is_slurm = flags.engine == cli::Engine::Slurm && !flags.dry_run;
@@ -96,9 +100,9 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         home: &here,
         places: std::cell::OnceCell::new(),
     };
-    match flags.engine {
-        cli::Engine::Slurm => slurm::submit(settings, &handover, &files, &folder, out),
-        other => hand_over(other, &handover, &folder, out),
+    match call {
+        Some(call) => hand_over(flags.engine, call, &handover, &folder, out),
+        None => slurm::submit(settings, &handover, &files, &folder, out),
     }
 }
 
@@ -219,8 +223,12 @@ fn next(which: cli::Engine, folder: &Path) -> String {
     }
 }
 
-/// The command that hands the files to an engine; Pegasus and Airflow need more than is known here.
-fn command(which: cli::Engine, folder: &Path) -> Option<(&'static str, Vec<PathBuf>)> {
+/// A program and what it is given.
+type Call = (&'static str, Vec<PathBuf>);
+
+/// The call that hands the files to an engine. None for Slurm, which is followed instead, and for Pegasus and Airflow, which need
+/// more than is known here.
+fn command(which: cli::Engine, folder: &Path) -> Option<Call> {
     let file = |name: &str| folder.join(name);
     match which {
         cli::Engine::Hyperqueue if is_there("hq") => Some((
@@ -251,29 +259,15 @@ fn is_answered() -> bool {
     ended("hq", &["server", "info"]).is_ok_and(|a| a.status.success())
 }
 
-/// Writes the files and calls the engine, once: a folder that was handed over is not handed over again.
-fn hand_over(
-    which: cli::Engine,
-    handover: &Handover,
-    folder: &Path,
-    out: &Output,
-) -> Result<(), Failure> {
-    let mark = folder.join("submitted");
-    if mark.exists() {
-        let (folder, mark, engine) = (screen::path(folder), screen::path(&mark), name(which));
-        return Err(Failure::usage(
-            format!("{folder} was handed to {engine} before"),
-            format!(
-                "ask {engine} how it stands; to submit it once more, remove {mark} or give another folder with --state"
-            ),
-        ));
-    }
+/// The call that will hand the files over, where it can be made: a folder that was handed over is not handed over again, and the
+/// program must be there. Asked before the plan, which may take a minute.
+fn callable(which: cli::Engine, folder: &Path) -> Result<Option<Call>, Failure> {
     let Some((program, arguments)) = command(which, folder) else {
-        return Err(Failure::usage(
-            format!("{} takes files, not calls", name(which)),
-            "write them with --dry-run -o FOLDER",
-        ));
+        return Ok(None);
     };
+    if mark(folder).exists() {
+        return Err(handed_over(which, folder));
+    }
     if !is_there(program) {
         let engine = name(which);
         return Err(Failure::usage(
@@ -287,11 +281,44 @@ fn hand_over(
             START_SERVER,
         ));
     }
+    Ok(Some((program, arguments)))
+}
+
+/// The file that says that the folder was handed over.
+fn mark(folder: &Path) -> PathBuf {
+    folder.join("submitted")
+}
+
+fn handed_over(which: cli::Engine, folder: &Path) -> Failure {
+    let engine = name(which);
+    let (mark, folder) = (screen::path(&mark(folder)), screen::path(folder));
+    Failure::usage(
+        format!("{folder} was handed to {engine} before"),
+        format!(
+            "ask {engine} how it stands; to submit it once more, remove {mark} or give another folder with --state"
+        ),
+    )
+}
+
+/// Writes the files and calls the engine.
+fn hand_over(
+    which: cli::Engine,
+    (program, arguments): Call,
+    handover: &Handover,
+    folder: &Path,
+    out: &Output,
+) -> Result<(), Failure> {
+    let mark = mark(folder);
     let mut silent = *out;
     (silent.quiet, silent.json) = (true, false);
     write(which, handover, folder, &silent)?;
-    // Before the call: whoever is cut off does not know whether it came through.
-    write_file(&mark, |to| to.write_all(b"handed over\n"))?;
+    // Before the call: whoever is cut off does not know whether it came through. And only where there is none: two who planned at
+    // the same time both saw that the folder was free.
+    let made = std::fs::File::create_new(&mark).and_then(|mut to| to.write_all(b"handed over\n"));
+    made.map_err(|e| match e.kind() {
+        io::ErrorKind::AlreadyExists => handed_over(which, folder),
+        _ => Failure::writing(&screen::path(&mark), &e),
+    })?;
     let said = match call(which, program, &arguments, &mark)? {
         Called::Taken(said) => said,
         Called::TasksFailed(said) => return failed(which, handover, folder, &said, out),

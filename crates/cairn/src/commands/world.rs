@@ -15,7 +15,7 @@ use crate::output::Output;
 use crate::plural::counted;
 use crate::spread::{self, Durations};
 use cairn_dag::Flow;
-use cairn_sim::{ArcBytes, Options, Policy, SimulateError, Spread, Study, Trace, Work, World};
+use cairn_sim::{ArcBytes, Options, Policy, SimulateError, Spread, Study, Trace, Workload, World};
 
 /// Runs of each policy where none are asked for.
 // A judgement; `--precision` stops earlier where fewer will do.
@@ -168,7 +168,7 @@ impl Settings {
 /// Refuses durations that nothing can have.
 pub(crate) fn check_durations(wanted: Option<Durations>) -> Result<(), Failure> {
     match wanted {
-        Some(Durations::Drawn(spread)) => Work::drawn(spread).map(|_| ()).map_err(refused),
+        Some(Durations::Drawn(spread)) => Workload::drawn(spread).map(|_| ()).map_err(refused),
         _ => Ok(()),
     }
 }
@@ -204,7 +204,7 @@ pub(crate) fn noisy(taken: Taken, flags: &cli::World) -> Result<Taken, Failure> 
     // Where nothing is known of durations, the noise is all there is.
     let (work, known) = match taken.seconds {
         Some(_) => (taken.work, taken.words),
-        None => (Work::unit(), "1 each".to_owned()),
+        None => (Workload::unit(), "1 each".to_owned()),
     };
     Ok(Taken {
         work: work.times(factor).map_err(refused)?,
@@ -302,7 +302,7 @@ fn slotted(mut flags: cli::World) -> Result<cli::World, Failure> {
 /// A world, what tasks take in it, and both in words.
 pub(crate) struct Scene {
     pub(crate) world: World,
-    pub(crate) work: Work,
+    pub(crate) work: Workload,
     /// What a scheduler knows of durations; none if they are alike.
     pub(crate) seconds: Option<Vec<f64>>,
     /// The workers in a few words, after "on".
@@ -483,7 +483,7 @@ fn refuse_strangers(flags: &cli::World, world: WorldName) -> Result<(), Failure>
 
 /// How long tasks take.
 pub(crate) struct Taken {
-    pub(crate) work: Work,
+    pub(crate) work: Workload,
     /// What a scheduler knows of it; none if they are alike.
     pub(crate) seconds: Option<Vec<f64>>,
     pub(crate) words: String,
@@ -513,13 +513,13 @@ pub(crate) fn durations(wanted: Option<Durations>, flow: &Flow) -> Result<Taken,
                 ));
             };
             let some: Vec<Option<f64>> = known.iter().map(|&s| Some(s)).collect();
-            let work = Work::known(&some).map_err(refused)?;
+            let work = Workload::known(&some).map_err(refused)?;
             Ok(taken(work, Some(known), "from the file"))
         }
-        Durations::Unit => Ok(taken(Work::unit(), None, "1 each")),
+        Durations::Unit => Ok(taken(Workload::unit(), None, "1 each")),
         Durations::Study => Ok(taken(World::study_work(), None, STUDY_WORDS)),
         Durations::Drawn(spread) => {
-            let work = Work::drawn(spread).map_err(refused)?;
+            let work = Workload::drawn(spread).map_err(refused)?;
             // Alike in expectation: the mean alone sets the scale of gaps and leases.
             let seconds = vec![spread.mean(); flow.dag().len()];
             Ok(taken(work, Some(seconds), &spread::words(spread)))

@@ -115,6 +115,7 @@ impl ScopeNodes {
             Statement::AbortDagOn { exit, returned, .. } => {
                 let abort = AbortOn {
                     exit: *exit,
+                    // Without RETURN the run ends with the node's own exit code.
                     returned: returned.unwrap_or(*exit),
                 };
                 details.abort_on = Some((position, abort));

@@ -67,10 +67,17 @@ pub struct Left {
 }
 
 /// How many gone workers a picture shows.
+// The engine remembers a thousand and more; each status would carry all of them, and the page shows a hundred.
 const GONE_SHOWN: usize = 100;
 
 /// Of the eligible tasks that an idle worker does not get, so many are named.
+// The reasons of the first few tell what the worker lacks, and finding each takes time of the desk. A judgement.
 const PASSED_OVER: usize = 5;
+
+/// A worker counts for no more processors than these in what is simulated.
+// Whoever joins may claim a hundred thousand, and each is an entry of a list here. A judgement: more equal ones change hardly anything in
+// which order wins.
+const PROCESSORS: u32 = 1024;
 
 /// Where a task stands.
 #[derive(Debug)]
@@ -87,6 +94,7 @@ impl<P: Position> Desk<'_, P> {
         let engine = &self.engine;
         let all = || (engine.workers().numbered()).map(|(id, w)| (WorkerId(id as u32), w));
         let here = all().filter(|(_, w)| w.is_here);
+        // By number, which is the order in which they came: the end of the list is the newest.
         let gone: Vec<_> = all().filter(|(_, w)| !w.is_here).collect();
         let gone = gone[gone.len().saturating_sub(GONE_SHOWN)..]
             .iter()
@@ -135,7 +143,7 @@ impl<P: Position> Desk<'_, P> {
         let speeds = here.iter().flat_map(|(number, worker)| {
             let client = dispatch.client(*number as u32);
             let speed = dispatch.book().speed(client);
-            std::iter::repeat_n(speed, worker.offer.cpus.min(1024) as usize)
+            std::iter::repeat_n(speed, worker.offer.cpus.min(PROCESSORS) as usize)
         });
         let came = engine.workers().len() as u64;
         Some(Observed {
@@ -202,6 +210,7 @@ impl<P: Position> Desk<'_, P> {
         let place = same.map(|(place, _)| place).next_back()?;
         let id = WorkerId(place as u32);
         let refusal = self.engine.why_idle(now, id);
+        // Only these say that something is eligible which others may have: else there is nothing to name.
         let is_passed_over = matches!(
             refusal,
             Some(

@@ -52,6 +52,8 @@ impl<P: Position> Desk<'_, P> {
         // Whether the task will be done, and its files are where they belong.
         let is_executed = outcome == Outcome::Executed;
         let place = |staged: Vec<Staged>| staged.into_iter().all(|file| file.place().is_ok());
+        // Files take their places first, then the event is written. A crash in between leaves a task that
+        // is executed again, over its own files; the other way round it would be executed without them.
         let (made, placed) = match (would_count, is_volunteer, digest) {
             (false, ..) => (false, true),
             (true, false, _) if is_executed => (true, place(staged)),
@@ -100,6 +102,7 @@ impl<P: Position> Desk<'_, P> {
         let now = self.clock.now();
         for (task, winner) in self.engine.agreed() {
             if !self.release(task, winner) {
+                // What was held is gone, so that what they agree on cannot be brought: it is tried anew.
                 self.engine.recall(now, task, &mut self.out);
                 continue;
             }
@@ -123,6 +126,7 @@ impl<P: Position> Desk<'_, P> {
 
     /// What volunteers made of a task that is settled waits for nothing.
     pub(super) fn forget_held(&self, entries: &[Entry]) {
+        // Without volunteers nothing is ever held: each group would look through its events for nothing.
         if self.engine.trust().is_idle() {
             return;
         }

@@ -23,9 +23,12 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 /// How long an order within the cap may be looked for before anything is leased.
+// Nobody listens yet, so that people wait for it: a minute is little beside a run for which the disk is tight, and without such
+// an order the run is refused. A judgement.
 const PLANNING: Duration = Duration::from_secs(60);
 
 /// The free space is looked at so often.
+// Others may fill the disk meanwhile: what they write between two looks is not seen. Far more often, and an idle server is not idle.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// What there is to say of the disk while tasks are served.
@@ -110,6 +113,7 @@ impl<'f> Kept<'f> {
             stuck: None,
         };
         kept.tell_swept(&swept);
+        // Before an order is looked for: what lost attempts may still write is not free.
         kept.remember(engine, recalled);
         let keeper = engine.keeper_mut();
         let order = match keeper.filter(|k| !k.is_safe() && !k.waiting().is_empty()) {
@@ -141,6 +145,7 @@ impl<'f> Kept<'f> {
         for (worker, task, token) in lost {
             if let Some(bytes) = self.counts(engine, worker, task) {
                 let name = engine.workers()[worker.index()].name.clone();
+                // The grace begins anew: nobody could be heard of while there was no server.
                 self.away.lose(task, token, name, bytes, Instant::now());
                 hold(engine, bytes);
             }
@@ -149,6 +154,7 @@ impl<'f> Kept<'f> {
 
     /// What an attempt of this worker reserves, where it writes to this disk.
     fn counts<P: Position>(&self, engine: &Engine<P>, worker: WorkerId, task: Task) -> Option<u64> {
+        // Whoever carries writes on a disk of its own, and here only what uploads let in.
         let is_here = engine.workers()[worker.index()].offer.is_shared;
         let (keeper, task) = engine.keeper().zip(task.frozen())?;
         is_here.then(|| keeper.storage().reserved(task))
@@ -221,6 +227,8 @@ impl<'f> Kept<'f> {
         if let Some((transit, keeper)) = self.transit.as_ref().zip(engine.keeper()) {
             let reserved = reserved_for_uploads(engine) + self.astray;
             let spare = keeper.cap().saturating_sub(keeper.there());
+            // Where at most one attempt is under way, no other end makes room: an upload that does not
+            // fit now never will.
             let is_alone = engine.held().take(2).count() < 2;
             transit.allow(reserved.saturating_add(spare), is_alone);
         }
@@ -231,6 +239,7 @@ impl<'f> Kept<'f> {
         self.stuck = None;
         let is_idle = engine.held().next().is_none() && !engine.is_over() && !engine.is_paused();
         let missing = engine.keeper().map_or(0, cairn_engine::Keeper::missing);
+        // Refused at just this version: if anything changed since, whoever asks next may get something.
         let is_refused = self.refused_at == engine.keeper().map(cairn_engine::Keeper::version);
         if !is_idle || missing == 0 || !is_refused || self.disk.has_due() {
             if std::mem::take(&mut self.is_held_back) && missing == 0 {
@@ -238,9 +247,12 @@ impl<'f> Kept<'f> {
             }
             return;
         }
+        // Bytes of lost workers come back when their grace is over: nothing is stuck before.
         if self.away.waits_for().is_some() {
             return;
         }
+        // Others fill the disk, and may leave it again: whoever runs the server is told, once, and it
+        // goes on by itself.
         if self.disk.is_squeezed(engine) {
             if !std::mem::replace(&mut self.is_held_back, true)
                 && let Some(usage) = self.disk.usage(engine)
@@ -350,6 +362,7 @@ impl<P: Position> Desk<'_, P> {
         over.into_iter()
             .for_each(|o| kept.is_over(&mut self.engine, o));
         kept.weigh_uploads(&mut self.engine);
+        // Before requests are served, which go by what it finds.
         kept.disk.replan(&mut self.engine, kept.planner);
     }
 
@@ -370,6 +383,8 @@ impl<P: Position> Desk<'_, P> {
             .engine
             .keeper()
             .map_or(0, cairn_engine::Keeper::version);
+        // The version behind the leases: what they took themselves is no change that polls should be
+        // asked for again.
         kept.served_at = version;
         let lacks = |g: &Result<Vec<Granted>, Refusal>| matches!(g, Err(Refusal::Storage { .. }));
         if given.iter().any(lacks) {
@@ -393,6 +408,7 @@ impl<P: Position> Desk<'_, P> {
             kept.tell_swept(&swept);
         }
         kept.disk.watch(&mut self.engine, kept.away.bytes());
+        // Behind the deletions and the look at the disk: only now is known that nothing makes room.
         kept.look_for_room(&mut self.engine);
         kept.let_uploads_in(&self.engine);
     }
@@ -404,6 +420,7 @@ impl<P: Position> Desk<'_, P> {
             return None;
         }
         let now = Instant::now();
+        // What was deleted behind the last commit made room, and polls were served before it.
         if self.has_room_again() && self.waiters.len() > 0 {
             return Some(now);
         }
@@ -439,6 +456,8 @@ impl<P: Position> Desk<'_, P> {
             .map_or(0, cairn_engine::Keeper::missing);
         let is_withheld = self.engine.is_withholding();
         let why = match () {
+            // Of several reasons the one that somebody can do something about, or that has a name, goes
+            // before the cap itself.
             () if kept.stuck.is_some() => Some(HeldWhy::Stuck),
             () if !is_withheld || self.engine.is_over() => None,
             () if kept.away.waits_for().is_some() => Some(HeldWhy::LostWorkers),

@@ -60,6 +60,8 @@ impl Waiters {
 
     /// Forgets those who no longer listen; the others, with their numbers, first come first.
     pub(super) fn listening(&mut self) -> Vec<u64> {
+        // Whoever hung up has dropped its end. A task given to it would be nobody's until its worker is
+        // heard of, or is lost.
         let gone = |(&n, waiter): (&u64, &Waiter)| waiter.reply.is_closed().then_some(n);
         let gone: Vec<u64> = self.by_number.iter().filter_map(gone).collect();
         gone.into_iter().for_each(|n| drop(self.remove(n)));

@@ -88,12 +88,15 @@ impl Allowance {
         let mut used = lock(&self.used);
         let has = used.by.get(&volunteer).copied().unwrap_or(0);
         let wants = has.saturating_add(bytes);
+        // The sum has this volunteer's part in it: it is never less.
         let others = used.beyond - has.saturating_sub(share);
         let left = self.allowed.common().saturating_sub(others);
         match () {
             () if bytes == 0 => Ok(()),
+            // First: whoever hears that waiting helps must not wait for ever.
             () if bytes > self.allowed.most() => Err(Over::Ever),
             () if wants > each => Err(Over::Each(has)),
+            // Half of what the others leave there: then at least as much is free as it has.
             () if wants > share && wants - share > left / 2 => Err(Over::All(has)),
             () => {
                 used.set(volunteer, wants, share);
@@ -133,6 +136,7 @@ impl Used {
             0 => self.by.remove(&volunteer),
             _ => self.by.insert(volunteer, bytes),
         };
+        // Kept with every change: each upload and each piece of a log asks for it.
         self.beyond -= before.unwrap_or(0).saturating_sub(share);
         self.beyond += bytes.saturating_sub(share);
     }

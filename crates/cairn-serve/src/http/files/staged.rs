@@ -10,6 +10,7 @@ use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::path::{Path, PathBuf};
 
 /// What is read at once.
+// Few calls a file, and little memory: at most so much for each of the threads that may be at whole files (`LONG` of `http.rs`).
 const PIECE: usize = 1 << 20;
 
 /// A file that takes its place when the attempt that made it counts. One that does not, and was moved here, is an upload again.
@@ -45,6 +46,7 @@ impl Files {
     /// for another task uploads it again.
     pub(crate) fn stage(&self, who: Who, made: &[Made]) -> Result<Vec<Staged>> {
         let digests = made.iter().map(|made| made.digest.as_str());
+        // Equal outputs have one upload. Moved with the first of them, it would be gone for the others.
         let last: HashMap<&str, usize> = digests.enumerate().map(|(n, d)| (d, n)).collect();
         let stage = |(number, made): (usize, &Made)| {
             let upload = self.whole(who, &made.digest);
@@ -58,6 +60,8 @@ impl Files {
             };
             staged.inspect_err(|e| {
                 if e.kind() == ErrorKind::InvalidData {
+                    // It was spoilt here since its digest was checked: only another upload helps, and
+                    // this one would be in its way.
                     self.remove(&upload);
                 }
             })
@@ -93,6 +97,8 @@ impl Files {
             match from.read(&mut piece) {
                 Ok(0) => break,
                 Ok(n) => {
+                    // Digested on the way: what is copied may have changed on the disk since it was
+                    // checked.
                     hasher.update(&piece[..n]);
                     file.write_all(&piece[..n])?;
                 }

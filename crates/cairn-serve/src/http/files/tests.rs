@@ -67,6 +67,42 @@ fn an_upload_goes_on_where_it_was_cut_and_must_have_its_digest() {
     assert!(files.read(&digest).is_err());
 }
 
+/// Whoever goes on with an upload while old ones are swept away finds it there, or hears that it is gone: nothing is counted that is
+/// not there.
+#[test]
+fn what_somebody_goes_on_with_is_not_swept_away() {
+    let (top, files) = opened();
+    let folder = top.path().join("files");
+    let text = b"two halves";
+    let digest = digest_of(&mut &text[..]).unwrap();
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let order = std::sync::atomic::Ordering::Relaxed;
+    let in_halves = || -> std::result::Result<(), Refusal> {
+        let mut half = files.upload(TRUSTED, &digest, 0, 10)?;
+        half.write(&text[..5])?;
+        drop(half);
+        let mut rest = match files.upload(TRUSTED, &digest, 5, 10) {
+            Err(Refusal::Offset(0)) => return Ok(()),
+            rest => rest?,
+        };
+        rest.write(&text[5..])?;
+        rest.finish().map(drop)
+    };
+    let all = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(order) {
+                files.drop_older(Duration::ZERO, shelves(&folder));
+            }
+        });
+        let all = (0..5_000).try_for_each(|_| in_halves());
+        is_over.store(true, order);
+        all
+    });
+    assert!(all.is_ok(), "{all:?}");
+    files.drop_older(Duration::ZERO, shelves(&folder));
+    assert_eq!(files.transit().bytes(), 0);
+}
+
 /// What is there is begun anew from 0 on, and what has not its digest goes.
 #[test]
 fn a_spoilt_upload_begins_anew() {

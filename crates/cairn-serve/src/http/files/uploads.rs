@@ -13,8 +13,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// An upload that nobody touched for so long makes room for others: whoever made it uploads it again.
+// A worker that was cut off goes on within seconds. Far shorter, and whole files go while their worker uploads the next one of the
+// same task; far longer, and what lost workers left keeps those out whose tasks would end and make room (docs/storage.md).
 const FORGOTTEN: Duration = Duration::from_secs(30);
 /// One that nobody touched for so long goes, whether there is need or not; and so often they are looked for.
+// A worker returns an upload within moments, unless server or worker were away: a day covers a night without either. Looking takes a
+// call for every upload that lies there, so not with each new one; ten minutes are nothing beside a day.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 const SWEPT: Duration = Duration::from_secs(600);
 
@@ -179,11 +183,16 @@ impl Files {
     pub(super) fn drop_older(&self, limit: Duration, shelves: Vec<PathBuf>) {
         let entries = |inside: PathBuf| std::fs::read_dir(inside).into_iter().flatten().flatten();
         for entry in shelves.into_iter().flat_map(entries) {
-            let Ok(meta) = entry.metadata() else { continue };
+            let path = entry.path();
+            // Held until it is gone: whoever goes on with it meanwhile would write into a file without a name, and what it was let
+            // in for would count for ever. And from before its age is looked at: another may take its place until then.
+            let busy = lock(&self.busy);
+            let Ok(meta) = std::fs::symlink_metadata(&path) else {
+                continue;
+            };
             let age = meta.modified().ok().and_then(|at| at.elapsed().ok());
-            let is_busy = lock(&self.busy).contains(&entry.path());
-            if meta.is_file() && age.is_some_and(|age| age > limit) && !is_busy {
-                self.remove(&entry.path());
+            if meta.is_file() && age.is_some_and(|age| age > limit) && !busy.contains(&path) {
+                self.remove(&path);
             }
         }
     }
@@ -215,7 +224,9 @@ impl Upload {
                 files.remove(partial);
                 return Err(Refusal::Digest);
             }
-            // The same may have been uploaded before: it is there once.
+            // The same may have been uploaded before: it is there once. Whoever sweeps sees the one or the other, and never takes
+            // the new one for the old.
+            let _busy = lock(&files.busy);
             files.remove(&self.whole);
             std::fs::rename(partial, &self.whole)?;
         }

@@ -18,8 +18,11 @@ use cairn_engine::{Task, Token};
 use std::io::{Read, Seek, SeekFrom};
 
 /// A piece of a log is no longer than this.
+// It is in memory before the desk says whether the attempt counts. Workers of ours send a quarter of it, once a second.
 const LONGEST_PIECE: usize = 1 << 20;
 /// Files go out in pieces of this size, and are written in such.
+// Each piece is a hand-over to a thread for disks, which would cost more than the copying if they were far smaller; and a few of them
+// are in memory for every connection, which would be much if they were far larger.
 const PIECE: usize = 256 << 10;
 
 /// The files that a task reads, with the digests by which they are had. A volunteer asks for tasks that it has.
@@ -32,6 +35,7 @@ pub(crate) async fn inputs(
     At(id): At<u64>,
 ) -> Reply<Json<Vec<Needed>>> {
     let job = server.job(id)?;
+    // Inputs of other tasks are nobody's business whom nobody vouches for.
     if let Some(client) = client_of(who)
         && !server
             .ask(|reply| Ask::WorksOn(client, Task(id), reply))
@@ -185,6 +189,8 @@ pub(crate) async fn upload(
     mut body: Body,
 ) -> Reply<Json<Stored>> {
     let digest = digest_in(digest)?;
+    // By what is announced, before a byte is taken; whoever sends more than that is stopped by the upload
+    // itself.
     if bytes > server.largest_file || offset > bytes {
         return Err(Fault::new(
             StatusCode::PAYLOAD_TOO_LARGE,
@@ -267,6 +273,8 @@ pub(crate) async fn download(
     }
     let (sender, pieces) = Pieces::channel();
     tokio::spawn(async move {
+        // No more than the head promised, should it grow meanwhile. If it shrinks the body breaks off,
+        // and the client asks again.
         let mut file = file.take(bytes - begin);
         loop {
             let read = tokio::task::spawn_blocking(move || {
@@ -288,6 +296,8 @@ pub(crate) async fn download(
             if is_last && piece.is_ok() {
                 return;
             }
+            // An error goes the same way: the body breaks off, so that nobody takes what came for the
+            // whole.
             if far_end_is_slow(&sender, piece).await || is_last {
                 return;
             }
@@ -337,6 +347,8 @@ pub(crate) async fn write_log(
     let (task, token) = (Task(id), Token { epoch, attempt });
     let piece = whole(body, LONGEST_PIECE).await?;
     if !server
+        // Behind the body, which may have taken its time: a token of an attempt that is over must not
+        // write any more.
         .ask(|reply| Ask::Counts(who, None, (task, token), reply))
         .await?
     {
@@ -350,6 +362,8 @@ pub(crate) async fn write_log(
     let long = piece.len() as u64;
     let written = beside(move || {
         let more = server.logs.would_add(task, token, offset, long);
+        // Counted before it is written: however many pieces come at once, no more is written than was
+        // allowed.
         let may = server.files.may_print(who, (task, token), more);
         if may == Err(Over::Ever) {
             let line = format!(

@@ -69,6 +69,7 @@ pub(crate) async fn export(
     Query(ExportQuery { after }): Query<ExportQuery>,
 ) -> Reply {
     // A journal of any length: never in memory as a whole.
+    // Some hundred kilobytes of text a piece: few transactions, and each is short (see `past.rs`).
     const EVENTS: usize = 4096;
     let Ok(mut after) = i64::try_from(after) else {
         let cure = "give the number of an event, as in the lines of the journal";
@@ -109,6 +110,7 @@ pub(crate) async fn export(
                 },
                 Err(e) => Err(std::io::Error::other(e)),
             };
+            // The error goes out first: the body breaks off instead of ending as if the journal did.
             let is_broken = lines.is_err();
             if far_end_is_slow(&sender, lines).await || is_broken {
                 return;

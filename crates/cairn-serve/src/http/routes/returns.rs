@@ -65,6 +65,7 @@ pub(super) async fn exchange(
     // Large files may take longer than a worker waits for an answer. What was begun is done all the same: then it hears the
     // answer when it asks again.
     let server = server.clone();
+    // If the worker hangs up this future is dropped, and with it the one end: the other one sees it.
     let (_listens, gone) = oneshot::channel();
     let work = tokio::spawn(async move { taken(&server, asked, (returns, carried), gone).await });
     work.await.map_err(|_| Fault::ending())?
@@ -96,6 +97,8 @@ async fn taken(
         });
     }
     if gone.try_recv() == Err(TryRecvError::Closed) {
+        // Nobody would hear of what is leased. And what it said to have may be old by now: an attempt
+        // that it got since would look unheard of.
         (asked.want, asked.holding) = (0, None);
     }
     // Only a volunteer's return has its digest from what was held with it.
@@ -108,6 +111,7 @@ async fn taken(
     let receipts = answer.receipts.clone();
     beside(move || {
         for ((receipt, digests), held) in receipts.iter().zip(uploads).zip(held) {
+            // It returns these again: what was uploaded must still be there then.
             if matches!(receipt, Worth::OutputMissing | Worth::Unknown) {
                 continue;
             }
@@ -155,6 +159,7 @@ async fn release(server: &Arc<Shared>, handed: &mut Handed) -> Reply<()> {
     let (task, own, files) = (handed.task, handed.token, server.files.clone());
     let release = move || {
         let released = files.release(task, winner);
+        // The two have one digest, so that their files are equal: whichever is still here will do.
         let released = released.or_else(|_| files.release(task, own));
         if released.as_ref().is_err_and(is_gone) {
             files.forget_held_of(task, own);
@@ -203,10 +208,14 @@ async fn brought(server: &Arc<Shared>, asked: &Asked, back: Return) -> Reply<Han
     let made = back.outputs;
     check(task, &declared, &made)?;
     let counts = |reply| Ask::Counts(who, Some(asked.worker), (task, token), reply);
+    // Asked before anything is moved: what does not count stays an upload. The desk asks once more, since
+    // others may be first meanwhile.
     if handed.outcome != Outcome::Executed || !server.ask(counts).await? {
         return Ok(handed);
     }
     if is_refused(server, (task, token), &made).await? {
+        // A failure, and no file that is missing: however often it were uploaded again, it could not take
+        // its place.
         handed.outcome = Outcome::Failed {
             exit: 0,
             cause: Cause::Output,

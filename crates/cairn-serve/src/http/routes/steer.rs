@@ -35,6 +35,7 @@ async fn change(
     if tasks.is_empty() {
         return Err(Fault::bad("no task is named", "name one or more"));
     }
+    // All names first: where one is wrong nothing changes.
     let found = tasks
         .iter()
         .map(|name| server.task(name))

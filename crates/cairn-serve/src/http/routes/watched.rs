@@ -16,6 +16,7 @@ use axum::response::IntoResponse;
 use cairn_engine::Task;
 
 /// The names of more tasks are not told at once.
+// They are one answer, made in memory for each page that is opened. The page asks for no more (`MOST_NAMES` in `page/src/main.ts`).
 const NAMES: u64 = 200_000;
 
 /// What happens, as it happens: server-sent events. `scene` comes first, then `plan` whenever it changes, `full` with all that is so, and
@@ -64,6 +65,7 @@ pub(crate) async fn names(State(server): Server) -> Reply<Json<Vec<String>>> {
     responses((status = 200, body = Why), (status = 404, body = Problem)))]
 pub(crate) async fn why(State(server): Server, At(name): At<String>) -> Reply<Json<Why>> {
     let task = server.tasks.find(&name);
+    // A worker may call itself like a task: it cannot hide the task by that.
     let told = match task {
         Some(task) => server.ask(|reply| Ask::WhyTask(task, reply)).await?,
         None => {
@@ -86,6 +88,8 @@ pub(crate) async fn report(State(server): Server) -> Reply {
     let kind = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (
+            // Saved, not shown: shown, its script would run at the address of the server, beside the page
+            // that has a token.
             header::CONTENT_DISPOSITION,
             "attachment; filename=\"cairn-report.html\"",
         ),

@@ -20,7 +20,27 @@ use serde::de::DeserializeOwned;
 use std::time::Duration;
 
 /// Long polls are no longer than this.
+// Each holds a connection, also for somebody who is gone without a word. Workers of ours ask for 25 s, below what proxies cut off;
+// more than a minute would save hardly a request.
 const LONGEST_WAIT: f64 = 60.0;
+
+/// Names and tags have no more bytes, and a worker no more tags, than these.
+// They are in the store, in memory for as long as the worker is remembered, and in every status: a stranger with a volunteer's token
+// must not fill those. The document of the interface says the same (`types.rs`), as it does of the processors.
+const LONGEST_NAME: usize = 200;
+const MOST_TAGS: usize = 100;
+/// A worker offers no more processors than these.
+// Beyond any machine: more is a mistake.
+const MOST_CPUS: u32 = 100_000;
+/// A worker stays no longer than so many seconds, if it says how long: three centuries.
+// A judgement: beyond any machine, and as microseconds far from the end of 64 bits.
+const LONGEST_STAY: f64 = 1e10;
+/// The slowest and the fastest worker that there may be, beside a usual machine.
+// The engine keeps thousandths as a whole number, which must be neither 0 nor too large for it.
+const SPEEDS: std::ops::RangeInclusive<f64> = 0.001..=1e6;
+/// So often a worker is to be heard of within the silence after which it is lost.
+// One heartbeat may be lost on the way and the next be slow. Far more often would only be more requests.
+const BEATS: f64 = 3.0;
 
 fn wait(seconds: f64) -> Reply<Duration> {
     match (0.0..=LONGEST_WAIT).contains(&seconds) {
@@ -84,15 +104,17 @@ pub(crate) async fn join(
     body: Body,
 ) -> Reply<Json<Joined>> {
     let join: Join = json(body).await?;
-    let is_fit =
-        |text: &str| !text.is_empty() && text.len() <= 200 && !text.contains(char::is_control);
-    if !is_fit(&join.name) || !join.tags.iter().all(|tag| is_fit(tag)) || join.tags.len() > 100 {
+    let is_short = |text: &str| !text.is_empty() && text.len() <= LONGEST_NAME;
+    // Names reach terminals, logs and pages of whoever looks.
+    let is_fit = |text: &str| is_short(text) && !text.contains(char::is_control);
+    let are_few = join.tags.len() <= MOST_TAGS;
+    if !is_fit(&join.name) || !join.tags.iter().all(|tag| is_fit(tag)) || !are_few {
         return Err(Fault::bad(
             "a name or tag is empty, too long, or has control characters",
             "give names and tags of 1 to 200 plain characters, and no more than 100 tags",
         ));
     }
-    if !(1..=100_000).contains(&join.cpus) {
+    if !(1..=MOST_CPUS).contains(&join.cpus) {
         return Err(Fault::bad(
             format!("{} cpus", join.cpus),
             "give a number from 1 to 100000",
@@ -106,16 +128,13 @@ pub(crate) async fn join(
         ));
     }
     let left = join.seconds_left.unwrap_or(0.0);
-    if !(0.0..=1e10).contains(&left) {
+    if !(0.0..=LONGEST_STAY).contains(&left) {
         return Err(Fault::bad(
             format!("seconds_left is {left}"),
             "give a number of seconds from 0 on",
         ));
     }
-    if !join
-        .speed
-        .is_none_or(|speed| (0.001..=1e6).contains(&speed))
-    {
+    if !join.speed.is_none_or(|speed| SPEEDS.contains(&speed)) {
         return Err(Fault::bad(
             format!("speed is {}", join.speed.unwrap_or_default()),
             "give a number from 0.001 to 1000000, where 1 is a usual machine",
@@ -143,9 +162,10 @@ pub(crate) async fn join(
     Ok(Json(Joined {
         worker: worker.0,
         epoch,
-        heartbeat_seconds: silence / 3.0,
+        heartbeat_seconds: silence / BEATS,
         silence_seconds: silence,
         programs: server.tasks.programs(),
+        // Where things are on this machine is told to nobody whom nobody vouches for.
         folder: (server.folder.clone()).filter(|_| who == Who::Trusted),
         sign: (server.sign.clone()).filter(|_| who == Who::Trusted),
         near,
@@ -220,6 +240,7 @@ where
         wait,
     };
     let answer = returns::exchange(&server, asked, request.returns).await?;
+    // With receipts it is told in the answer instead: what it returned counts, and it must hear that.
     if answer.is_unknown && answer.receipts.is_empty() {
         return Err(unknown_worker());
     }

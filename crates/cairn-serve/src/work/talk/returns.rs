@@ -7,6 +7,14 @@ use crate::work::carry;
 use cairn_engine::{Cause, Outcome, Task, Token, WorkerId};
 use std::sync::atomic::Ordering;
 
+/// So many tasks are asked for at once.
+// A server refuses whoever asks for more.
+const MOST_WANTED: usize = 10_000;
+/// So often the outputs of one result are uploaded again.
+// Once is enough where files were lost with the server's disk. One that loses them every time has a fault that no upload mends:
+// then it counts as away, and is asked again later.
+const REPEATED: u32 = 10;
+
 impl Talk {
     /// Returns what ended and asks for more, in one exchange.
     pub(super) fn one_exchange(
@@ -28,8 +36,7 @@ impl Talk {
         };
         let request = Exchange {
             returns: returns.iter().map(back).collect(),
-            // A server refuses whoever asks for more at once.
-            want: want.min(10_000) as u32,
+            want: want.min(MOST_WANTED) as u32,
             // A receipt must not wait for a task.
             wait_seconds: if returns.is_empty() {
                 POLL_SECONDS
@@ -38,10 +45,12 @@ impl Talk {
             },
             holding: holding.map(|all| all.into_iter().map(attempt).collect()),
         };
+        // From here on a result that ends nudges the server: the one that has the heartbeats looks at this.
         self.is_polling.store(returns.is_empty(), Ordering::Relaxed);
         let answer = self.caller.exchange(worker.0, &request);
         self.is_polling.store(false, Ordering::Relaxed);
         let answer = match answer {
+            // Without receipts: all of it is returned again, once the worker has joined again.
             Err(error) if error.is_missing() => Exchanged {
                 known: false,
                 ..Exchanged::default()
@@ -79,6 +88,7 @@ impl Talk {
                 }
                 Err(error @ CallError::Refused { .. }) if !error.is_passing() => {
                     self.set_aside(back, &error.to_string());
+                    // As if there were one, so that those behind it keep their places.
                     receipts.push(Worth::Unknown);
                 }
                 Err(error) => return Err(error),
@@ -112,7 +122,8 @@ impl Talk {
         else {
             return Ok(());
         };
-        for _ in 0..10 {
+        for _ in 0..REPEATED {
+            // No part of the log again: it was with the first return.
             let Ok(outputs) = self.deliver(&spooled, carry::ENOUGH) else {
                 return Ok(());
             };

@@ -1,6 +1,6 @@
 //! The end of all that is in the queue, when somebody wants it. Submits nothing.
 
-use super::{Cluster, Event, Listed, Standing, Window};
+use super::{Cluster, Event, Listed, Whereabouts, Window};
 use cairn_dag::{narrow, wide};
 use std::collections::HashSet;
 
@@ -31,6 +31,7 @@ impl Window<'_> {
         jobs.sort_unstable_by_key(|job| std::cmp::Reverse(job.parse::<u64>().unwrap_or(u64::MAX)));
         jobs.dedup();
         if !jobs.is_empty() {
+            // Before it is written down: an error here leaves all as it was, and the same again cancels what is left.
             cluster.cancel(&jobs)?;
         }
         if self.gate.serial.is_some() && !self.gate.is_open {
@@ -38,7 +39,7 @@ impl Window<'_> {
         }
         // What ended well meanwhile has said so, and is not run again.
         for place in 0..narrow(self.standing.len()) {
-            if let Standing::Queued(serial) = self.standing[wide(place)]
+            if let Whereabouts::Queued(serial) = self.standing[wide(place)]
                 && !others.contains(&(Some(serial), place - self.first(serial, place)))
             {
                 let end = Event::End { place, code: None };

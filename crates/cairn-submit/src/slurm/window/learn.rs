@@ -1,6 +1,6 @@
 //! What a look at the queue tells: which calls came through, what is alive, what ended and how. Submits nothing.
 
-use super::{Call, Cluster, Event, Exit, LOOKS, Listed, News, Standing, Trouble, Window};
+use super::{Call, Cluster, Event, Exit, LOOKS, Listed, News, Trouble, Whereabouts, Window};
 use cairn_dag::{narrow, wide};
 use std::collections::{HashMap, HashSet};
 
@@ -33,6 +33,7 @@ impl Window<'_> {
         doubtful.sort_unstable_by_key(|(serial, _)| *serial);
         for (serial, call) in doubtful {
             let seen = listed.iter().find(|l| l.serial == Some(serial));
+            // A short job may have come and gone between the call and this look: then its own word is all that is left of it.
             let mut said = call.tasks().filter_map(|t| cluster.exit(t));
             let job = match seen {
                 Some(seen) => Some(seen.job.clone()),
@@ -41,6 +42,7 @@ impl Window<'_> {
             if let Some(job) = job {
                 self.change(Event::Job { serial, job }, write)?;
             } else if self.misses(serial, 0) {
+                // Seen often enough without it: the call came to nothing, and its tasks are submitted again under another key.
                 self.change(Event::None { serial }, write)?;
             }
         }
@@ -55,6 +57,7 @@ impl Window<'_> {
         cluster: &mut dyn Cluster,
         tell: &mut dyn FnMut(News),
     ) {
+        // Of this look alone: what an earlier one showed may have ended since.
         self.alive.clear();
         for listed in listed.iter().filter(|l| l.is_active) {
             let Some(serial) = listed.serial else {
@@ -115,7 +118,7 @@ impl Window<'_> {
             self.change(Event::Open, write)?; // Somebody else let it go, or ended it.
         }
         for place in 0..narrow(self.standing.len()) {
-            let Standing::Queued(serial) = self.standing[wide(place)] else {
+            let Whereabouts::Queued(serial) = self.standing[wide(place)] else {
                 continue;
             };
             let first = self.first(serial, place);
@@ -130,6 +133,7 @@ impl Window<'_> {
                 .filter(|e| e.code == 0 || e.serial == serial);
             let code = match said {
                 Some(exit) => Some(exit.code),
+                // Its word may be on its way from another machine's disk: only after some looks is there none.
                 None if !self.misses(serial, place - first) => continue,
                 None if self.bad_parent(place) => Some(Exit::NOT_STARTED),
                 None => None,

@@ -397,7 +397,7 @@ fn nothing_runs_twice_and_nothing_is_forgotten_whatever_breaks() {
                 expected,
                 "seed {seed}, task {place}"
             );
-            let is_executed = window.standing()[wide(place)] == Standing::Executed;
+            let is_executed = window.standing()[wide(place)] == Whereabouts::Executed;
             assert_eq!(
                 is_executed,
                 !hindered,
@@ -618,7 +618,7 @@ fn jobs_whose_keys_a_site_replaces_are_known_by_their_numbers() {
         // Many looks while the first jobs run: none of them is called lost.
         window.step(&mut fake, &mut write, &mut |_| {}).unwrap();
         for _ in 0..2 * LOOKS {
-            let is_lost = |news: &News| matches!(news, News::Ended(_, Standing::Lost));
+            let is_lost = |news: &News| matches!(news, News::Ended(_, Whereabouts::Lost));
             let news = &mut |news| assert!(!is_lost(&news), "seed {seed}: {news:?}");
             window.step(&mut fake, &mut write, news).unwrap();
         }

@@ -1,6 +1,6 @@
 //! The next task where files are kept under a cap. Knows no rule: that is the space's.
 
-use super::{News, NoRoom, Order, Standing, Window, nice};
+use super::{News, NoRoom, Order, Whereabouts, Window, nice};
 use cairn_dag::{narrow, wide};
 
 impl Window<'_> {
@@ -12,9 +12,9 @@ impl Window<'_> {
     ) -> Option<Order> {
         if !self.failed.is_empty() {
             for place in 0..narrow(self.standing.len()) {
-                if self.standing[wide(place)] == Standing::Waiting && self.bad_parent(place) {
-                    self.standing[wide(place)] = Standing::Aborted;
-                    tell(News::Ended(place, Standing::Aborted));
+                if self.standing[wide(place)] == Whereabouts::Waiting && self.bad_parent(place) {
+                    self.standing[wide(place)] = Whereabouts::Aborted;
+                    tell(News::Ended(place, Whereabouts::Aborted));
                 }
             }
         }

@@ -3,7 +3,7 @@
 use super::{proof_json, verdict_words};
 use cairn_dag::Flow;
 use cairn_oracle::{Among, gain, ideals, is_independent, most_between, only_best, random_tangle};
-use cairn_plan::{Limits, Plan, Verdict, foresee, plan};
+use cairn_plan::{Plan, PlanEffort, Verdict, foresee, plan};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -172,7 +172,7 @@ fn every_printed_reason_is_literally_true() {
     let (mut none, mut cut, mut proved) = (0, 0, 0);
     for seed in 0..4000 {
         let flow = flow_of(seed);
-        let mut limits = Limits::default();
+        let mut limits = PlanEffort::default();
         // Where small components are not enumerated, sets are met that cross the corners.
         if seed % 2 == 0 {
             let component = &mut limits.decide.component;

@@ -14,7 +14,6 @@ use cairn_formats::size;
 use cairn_plan::Work;
 use cairn_plan::storage::{FileId, Lean, Storage, lean_order, shrink_first};
 use cairn_serve::{Cap, Layout, Most, Unkept, Usage};
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -160,19 +159,9 @@ fn laid_out(flow: &Flow, model: &Model<'_>, cap: Option<Cap>) -> Layout {
     Layout {
         storage: model.files.storage.clone(),
         paths: paths.map(|path| path.map(str::to_owned)).collect(),
-        kinds: kinds(flow),
+        kinds: cairn_serve::http::kinds(flow).1,
         cap,
     }
-}
-
-/// The kinds of tasks in the order of their numbers.
-fn kinds(flow: &Flow) -> Vec<String> {
-    let mut seen = HashSet::new();
-    let kinds = flow.dag().tasks().map(|t| flow.kind(t));
-    kinds
-        .filter(|k| seen.insert(*k))
-        .map(str::to_owned)
-        .collect()
 }
 
 impl Part<'_> {

@@ -9,7 +9,7 @@ use cairn_dag::{Flow, TaskId};
 use cairn_engine::Keeper;
 use cairn_serve::{About, Found};
 use cairn_sim::{
-    Admission, ListKind, ListOrders, Options, Spread, Work, World, fastest_first, mean_time,
+    Admission, ListKind, ListOrders, Options, Spread, Workload, World, fastest_first, mean_time,
     play_lists,
 };
 use std::sync::Arc;
@@ -88,7 +88,7 @@ fn fastest(
     };
     let dag = flow.dag();
     // A quick one: which list wins hangs on the disk more than on the last step of an order.
-    let plan = cairn_plan::plan(dag, &cairn_plan::Limits::quick(), &stop);
+    let plan = cairn_plan::plan(dag, &cairn_plan::PlanEffort::quick(), &stop);
     let seconds = flow.imputed_seconds();
     let orders = Orders::new(dag, seconds.as_deref(), Some(&plan));
     let given = ListOrders {
@@ -106,7 +106,7 @@ fn fastest(
         median: 1.0,
         sigma: 0.3,
     };
-    let work = Work::known(&known).ok()?.times(noise).ok()?;
+    let work = Workload::known(&known).ok()?.times(noise).ok()?;
     let world = World::throttled(workers, workers).ok()?;
     let admission = Arc::new(Admission::Kept(Box::new(keeper)));
     let options = Options {

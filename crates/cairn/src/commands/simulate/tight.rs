@@ -1,8 +1,7 @@
 //! `simulate --disk`: policies under a cap on the disk, what starting "whatever fits" would do instead, and time against
 //! the cap. Knows no words of the other answers.
 
-use super::super::caps::Disk;
-use super::super::disk::{self, Ground};
+use super::super::disk::{self, Ground, Room};
 use super::super::orders::Orders;
 use super::super::world::{self, Scene};
 use crate::cli::Policy;
@@ -19,7 +18,6 @@ use cairn_sim::{
     fastest_first, mean_time, play_lists,
 };
 use serde_json::{Map, Value, json};
-use std::path::Path;
 use std::sync::Arc;
 
 /// Runs in which priorities are compared, and those of a point of the curve.
@@ -80,8 +78,7 @@ pub(super) struct Told {
 impl<'f> Tight<'f> {
     /// A cap that can be kept, and the priorities that are fastest within it.
     pub(super) fn new(
-        caps: &Disk,
-        (read, folder): (&'f Read, &Path),
+        (read, room): (&'f Read, Room<'f>),
         orders: &Orders<'_>,
         has_plan: bool,
         scene: &Scene,
@@ -93,7 +90,7 @@ impl<'f> Tight<'f> {
             true => orders.of(Policy::Ic),
             false => read.flow.dag().topological_order().to_vec(),
         };
-        let ground = disk::prepare(caps, read, folder, &wanted, &clock.half().stop(), out)?;
+        let ground = disk::prepare(room, &wanted, &clock.half().stop(), out)?;
         let lean = &ground.lean.order;
         let known = ListOrders {
             storage: ground.storage(),

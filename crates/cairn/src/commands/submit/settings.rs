@@ -58,6 +58,13 @@ impl Settings {
                 ));
             }
         }
+        let takes_files = matches!(flags.engine, cli::Engine::Pegasus | cli::Engine::Airflow);
+        if takes_files && !flags.dry_run {
+            return Err(Failure::usage(
+                format!("{} takes files, not calls", name(flags.engine)),
+                "write them with --dry-run -o FOLDER",
+            ));
+        }
         if flags.engine == cli::Engine::Slurm {
             checked(&flags.sbatch, flags.nice)?;
         }

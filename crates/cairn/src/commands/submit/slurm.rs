@@ -10,8 +10,8 @@ use crate::screen;
 use cairn_dag::{plain, wide};
 use cairn_submit::Handover;
 use cairn_submit::slurm::{
-    CREW_JOURNAL, Crew, CrewError, Journal, News, Place, PlaceError, Standing, Step, Tools,
-    ToolsError, Trouble, Window, Wishes, crew,
+    CREW_JOURNAL, Crew, CrewError, Journal, News, Place, PlaceError, Step, Tools, ToolsError,
+    Trouble, Whereabouts, Window, Wishes, crew,
 };
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -197,9 +197,9 @@ impl<'a> Reporter<'a> {
             News::Ended(place, standing) => {
                 self.trouble = None;
                 let (state, exit) = match standing {
-                    Standing::Executed => ("executed", Some(0)),
-                    Standing::Failed(code) => ("failed", Some(code)),
-                    Standing::Lost => ("lost", None),
+                    Whereabouts::Executed => ("executed", Some(0)),
+                    Whereabouts::Failed(code) => ("failed", Some(code)),
+                    Whereabouts::Lost => ("lost", None),
                     _ => ("aborted", None),
                 };
                 self.line(&json!({ "task": name(place), "state": state, "exit": exit }));
@@ -210,10 +210,10 @@ impl<'a> Reporter<'a> {
                 let log = log.unwrap_or_default();
                 let shown = plain(name(place));
                 match standing {
-                    Standing::Failed(code) => {
+                    Whereabouts::Failed(code) => {
                         self.out.complain(&format!("'{shown}' failed with exit code {code}{log}"));
                     }
-                    Standing::Lost => self.out.complain(&format!(
+                    Whereabouts::Lost => self.out.complain(&format!(
                         "'{shown}' left the queue without a word: cancelled, killed, or its machine is gone{log}"
                     )),
                     _ => {}
@@ -262,18 +262,19 @@ impl<'a> Reporter<'a> {
     }
 
     fn bar(&self, window: &Window<'_>) {
-        let executed = |s: &&Standing| **s == Standing::Executed;
+        let executed = |s: &&Whereabouts| **s == Whereabouts::Executed;
         self.bar
             .at(window.standing().iter().filter(executed).count());
     }
 
     fn finish(&self, window: &Window<'_>, how: &str) -> Result<(), Failure> {
-        let count = |is: fn(&Standing) -> bool| window.standing().iter().filter(|s| is(s)).count();
-        let executed = count(|s| *s == Standing::Executed);
-        let queued = count(|s| matches!(s, Standing::Queued(_) | Standing::InDoubt(_)));
-        let waiting = count(|s| *s == Standing::Waiting);
-        let failed = count(|s| matches!(s, Standing::Failed(_) | Standing::Lost));
-        let aborted = count(|s| *s == Standing::Aborted);
+        let count =
+            |is: fn(&Whereabouts) -> bool| window.standing().iter().filter(|s| is(s)).count();
+        let executed = count(|s| *s == Whereabouts::Executed);
+        let queued = count(|s| matches!(s, Whereabouts::Queued(_) | Whereabouts::InDoubt(_)));
+        let waiting = count(|s| *s == Whereabouts::Waiting);
+        let failed = count(|s| matches!(s, Whereabouts::Failed(_) | Whereabouts::Lost));
+        let aborted = count(|s| *s == Whereabouts::Aborted);
         let mut value = json!({
             "done": how == "over", "engine": "slurm", "tasks": self.handover.tasks.len(),
             "executed": executed, "queued": queued, "waiting": waiting, "failed": failed,

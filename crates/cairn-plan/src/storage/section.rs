@@ -1,7 +1,7 @@
 //! A part of a dag with its files, between two sets of tasks: what lies before is done, what lies after is out of reach.
 //! Knows no order's quality.
 //!
-//! Files from before are there from the beginning; files that somebody reads later are kept. So a piece is a small dag
+//! Files from before are there from the beginning; files that somebody reads later are kept. So a section is a small dag
 //! with storage of its own, and whatever is true of a whole dag is true of it.
 
 use cairn_dag::{Dag, TaskId, narrow, wide};
@@ -10,7 +10,7 @@ use cairn_theory::storage::{FileId, Storage, Stored};
 
 /// Tasks numbered from 0, with their arcs and files.
 #[derive(Clone, Debug)]
-pub(crate) struct Piece {
+pub(crate) struct Section {
     parents: Rows,
     children: Rows,
     pub(crate) storage: Storage,
@@ -25,18 +25,18 @@ pub(crate) fn signed(bytes: u64) -> i64 {
     bytes as i64
 }
 
-impl Piece {
+impl Section {
     /// All tasks of a dag.
-    pub(crate) fn whole(dag: &Dag, storage: &Storage) -> Piece {
+    pub(crate) fn whole(dag: &Dag, storage: &Storage) -> Section {
         assert_eq!(dag.len(), storage.tasks(), "files of another dag");
         let arcs: Vec<(u32, u32)> = dag.arcs().map(|(p, c)| (p.0, c.0)).collect();
-        Piece::new(&arcs, storage.clone())
+        Section::new(&arcs, storage.clone())
     }
 
-    fn new(arcs: &[(u32, u32)], storage: Storage) -> Piece {
+    fn new(arcs: &[(u32, u32)], storage: Storage) -> Section {
         let count = storage.tasks();
         let tasks = || (0..count).map(TaskId::new);
-        Piece {
+        Section {
             parents: Rows::by_row(count, arcs.iter().map(|&(p, c)| (c, p))),
             children: Rows::by_row(count, arcs.iter().copied()),
             reserved: tasks().map(|t| signed(storage.reserved(t))).collect(),
@@ -46,7 +46,7 @@ impl Piece {
     }
 
     /// The tasks `order[from..to]`, numbered in that order, when all before them are executed. `live` is L of those.
-    pub(crate) fn part(&self, order: &[TaskId], from: usize, to: usize, live: i64) -> Piece {
+    pub(crate) fn part(&self, order: &[TaskId], from: usize, to: usize, live: i64) -> Section {
         let place = places(order);
         let inside = |t: TaskId| (from..to).contains(&wide(place[t.index()]));
         let local = |t: TaskId| TaskId(place[t.index()] - narrow(from));
@@ -99,7 +99,7 @@ impl Piece {
         });
         let (storage, _) =
             Storage::new(to - from, files, scratch).expect("part of what was counted");
-        Piece::new(&arcs, storage)
+        Section::new(&arcs, storage)
     }
 
     /// Number of tasks.

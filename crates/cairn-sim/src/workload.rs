@@ -11,15 +11,15 @@ use cairn_dag::Dag;
 /// run and task alone, whichever policy is at work.
 ///
 /// ```
-/// use cairn_sim::{Spread, Work};
-/// let unit = Work::unit();                                               // one second each, exactly
-/// let study = Work::drawn(Spread::Normal { mean: 1.0, deviation: 0.1 })?; // the published study
-/// let file = Work::known(&[Some(2.0), None, Some(4.0)])?                  // the unknown one takes the mean, 3
-///     .times(Spread::LogNormal { median: 1.0, sigma: 0.2 })?;             // give or take some 20 %
+/// use cairn_sim::{Spread, Workload};
+/// let unit = Workload::unit();                                                // one second each, exactly
+/// let study = Workload::drawn(Spread::Normal { mean: 1.0, deviation: 0.1 })?; // the published study
+/// let file = Workload::known(&[Some(2.0), None, Some(4.0)])?                  // the unknown one takes the mean, 3
+///     .times(Spread::LogNormal { median: 1.0, sigma: 0.2 })?;                 // give or take some 20 %
 /// # Ok::<(), cairn_sim::SettingError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Work {
+pub struct Workload {
     /// By task; empty means one second each.
     seconds: Vec<f64>,
     factor: Spread,
@@ -31,10 +31,10 @@ pub struct Work {
     bytes: Vec<f64>,
 }
 
-impl Work {
+impl Workload {
     /// One second for every task.
-    pub fn unit() -> Work {
-        Work {
+    pub fn unit() -> Workload {
+        Workload {
             seconds: Vec::new(),
             factor: Spread::Constant(1.0),
             cores: Vec::new(),
@@ -47,8 +47,8 @@ impl Work {
     ///
     /// # Errors
     /// [`SettingError::BadValue`] for parameters out of range.
-    pub fn drawn(spread: Spread) -> Result<Work, SettingError> {
-        Work::unit().times(spread)
+    pub fn drawn(spread: Spread) -> Result<Workload, SettingError> {
+        Workload::unit().times(spread)
     }
 
     /// Expected durations by task, as an input file gives them. Unknown ones take the mean of the known, or one
@@ -56,7 +56,7 @@ impl Work {
     ///
     /// # Errors
     /// [`SettingError::BadValue`] for a duration that is negative, above 10¹⁵ seconds or not a number.
-    pub fn known(seconds: &[Option<f64>]) -> Result<Work, SettingError> {
+    pub fn known(seconds: &[Option<f64>]) -> Result<Workload, SettingError> {
         let mut sum = 0.0;
         let mut count = 0u32;
         for &s in seconds.iter().flatten() {
@@ -70,9 +70,9 @@ impl Work {
         } else {
             sum / f64::from(count)
         };
-        Ok(Work {
+        Ok(Workload {
             seconds: seconds.iter().map(|s| s.unwrap_or(mean)).collect(),
-            ..Work::unit()
+            ..Workload::unit()
         })
     }
 
@@ -80,30 +80,30 @@ impl Work {
     ///
     /// # Errors
     /// [`SettingError::BadValue`] for parameters out of range.
-    pub fn times(self, factor: Spread) -> Result<Work, SettingError> {
+    pub fn times(self, factor: Spread) -> Result<Workload, SettingError> {
         factor.check("the spread of durations")?;
-        Ok(Work { factor, ..self })
+        Ok(Workload { factor, ..self })
     }
 
     /// Cores each task occupies while it runs, by task. Only pools look at them.
     ///
     /// # Errors
     /// [`SettingError::BadValue`] for a task of no cores.
-    pub fn with_cores(self, cores: Vec<u32>) -> Result<Work, SettingError> {
+    pub fn with_cores(self, cores: Vec<u32>) -> Result<Workload, SettingError> {
         let bad = cores.contains(&0);
         check(!bad, "a task's cores", 0.0, "at least 1")?;
-        Ok(Work { cores, ..self })
+        Ok(Workload { cores, ..self })
     }
 
     /// Memory each task occupies while it runs, by task, in the unit of the workers' memory. Only pools look at it.
     ///
     /// # Errors
     /// [`SettingError::BadValue`] for a number that is negative, infinite or not a number.
-    pub fn with_memory(self, memory: Vec<f64>) -> Result<Work, SettingError> {
+    pub fn with_memory(self, memory: Vec<f64>) -> Result<Workload, SettingError> {
         for &m in &memory {
             not_negative("a task's memory", m)?;
         }
-        Ok(Work { memory, ..self })
+        Ok(Workload { memory, ..self })
     }
 
     /// Bytes that flow along each arc, in the order of [`Dag::arcs`]. Only pools whose workers have links look at
@@ -111,11 +111,11 @@ impl Work {
     ///
     /// # Errors
     /// [`SettingError::BadValue`] for a number that is negative, infinite or not a number.
-    pub fn with_bytes(self, bytes: Vec<f64>) -> Result<Work, SettingError> {
+    pub fn with_bytes(self, bytes: Vec<f64>) -> Result<Workload, SettingError> {
         for &b in &bytes {
             not_negative("the bytes along an arc", b)?;
         }
-        Ok(Work { bytes, ..self })
+        Ok(Workload { bytes, ..self })
     }
 
     /// Whether all lists fit the dag.
@@ -223,12 +223,15 @@ mod tests {
 
     #[test]
     fn unknown_durations_take_the_mean() {
-        let work = Work::known(&[Some(2.0), None, Some(4.0)]).unwrap();
+        let work = Workload::known(&[Some(2.0), None, Some(4.0)]).unwrap();
         assert_eq!(work.estimates(3), [2.0, 3.0, 4.0]);
         let mut out = Vec::new();
         work.draw(1, 1, 3, &mut out);
         assert_eq!(out, [2.0, 3.0, 4.0]);
-        assert_eq!(Work::known(&[None, None]).unwrap().estimates(2), [1.0, 1.0]);
+        assert_eq!(
+            Workload::known(&[None, None]).unwrap().estimates(2),
+            [1.0, 1.0]
+        );
     }
 
     #[test]
@@ -236,25 +239,28 @@ mod tests {
         let dag = Dag::from_arcs(4, vec![(2, 0), (3, 0), (2, 1), (3, 1), (0, 1)]).unwrap();
         let label = |p: TaskId, c: TaskId| f64::from(p.0 * 10 + c.0);
         let bytes = dag.arcs().map(|(p, c)| label(p, c)).collect();
-        let by_child = Work::unit().with_bytes(bytes).unwrap().bytes_by_child(&dag);
+        let by_child = Workload::unit()
+            .with_bytes(bytes)
+            .unwrap()
+            .bytes_by_child(&dag);
         for child in dag.tasks() {
             for (k, &parent) in dag.parents(child).iter().enumerate() {
                 assert_eq!(by_child.get(child.index(), k), label(parent, child));
             }
         }
-        assert!(Work::unit().bytes_by_child(&dag).is_empty());
+        assert!(Workload::unit().bytes_by_child(&dag).is_empty());
     }
 
     #[test]
     fn bad_numbers_are_refused() {
-        assert!(Work::known(&[Some(-1.0)]).is_err());
-        assert!(Work::known(&[Some(f64::NAN)]).is_err());
-        assert!(Work::drawn(Spread::Exponential { mean: 0.0 }).is_err());
-        assert!(Work::unit().with_cores(vec![1, 0]).is_err());
-        assert!(Work::unit().with_memory(vec![-1.0]).is_err());
-        assert!(Work::unit().with_bytes(vec![f64::INFINITY]).is_err());
+        assert!(Workload::known(&[Some(-1.0)]).is_err());
+        assert!(Workload::known(&[Some(f64::NAN)]).is_err());
+        assert!(Workload::drawn(Spread::Exponential { mean: 0.0 }).is_err());
+        assert!(Workload::unit().with_cores(vec![1, 0]).is_err());
+        assert!(Workload::unit().with_memory(vec![-1.0]).is_err());
+        assert!(Workload::unit().with_bytes(vec![f64::INFINITY]).is_err());
         let dag = Dag::from_arcs(2, vec![(0, 1)]).unwrap();
-        let error = Work::known(&[None])
+        let error = Workload::known(&[None])
             .unwrap()
             .check_lengths(&dag)
             .unwrap_err();
@@ -267,7 +273,7 @@ mod tests {
             }
         ));
         assert!(
-            Work::unit()
+            Workload::unit()
                 .with_bytes(vec![1.0])
                 .unwrap()
                 .check_lengths(&dag)

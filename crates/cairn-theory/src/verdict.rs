@@ -24,11 +24,28 @@ impl Verdict {
         }
     }
 
+    /// The verdict of this name.
+    ///
+    /// ```
+    /// use cairn_theory::Verdict;
+    /// assert_eq!(Verdict::named("none-exists"), Some(Verdict::NoneExists));
+    /// assert_eq!(Verdict::named("best"), None);
+    /// ```
+    pub fn named(name: &str) -> Option<Verdict> {
+        let all = [
+            Verdict::Optimal,
+            Verdict::NoneExists,
+            Verdict::Suboptimal,
+            Verdict::Open,
+        ];
+        all.into_iter().find(|verdict| verdict.name() == name)
+    }
+
     /// The verdict on another order of the same dag, where this one is on the best that was found: it reaches
     /// `profile`, and no order exceeds `bound`.
     ///
     /// ```
-    /// use cairn_plan::Verdict;
+    /// use cairn_theory::Verdict;
     /// assert_eq!(Verdict::Open.judge(&[1, 2, 0], &[1, 2, 0]), Verdict::Optimal);
     /// assert_eq!(Verdict::Optimal.judge(&[1, 1, 0], &[1, 2, 0]), Verdict::Suboptimal);
     /// assert_eq!(Verdict::Open.judge(&[1, 1, 0], &[1, 2, 0]), Verdict::Open);

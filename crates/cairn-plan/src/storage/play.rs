@@ -1,13 +1,15 @@
-//! Executing the tasks of a piece one by one, and taking them back: what is live, what a task would change. Knows no goal.
+//! Executing the tasks of a section one by one, and taking them back: what is live, what a task would change. Knows no goal.
 
-use super::piece::{Piece, signed};
+use super::section::{Section, signed};
 use cairn_dag::{TaskId, narrow};
 use cairn_theory::storage::FileId;
 
 /// A moment of an order that is being made.
+// Not a `Game`: a section has rows of its own and is no `Dag`, and the searches take back what they executed where it did not
+// help, last first. The game's way back, to reopen a task, would look at the standing of every child.
 #[derive(Clone, Debug)]
-pub(crate) struct Walk<'p> {
-    pub(crate) piece: &'p Piece,
+pub(crate) struct Play<'p> {
+    pub(crate) section: &'p Section,
     executed: Vec<bool>,
     waiting: Vec<u32>,
     /// By file.
@@ -29,9 +31,9 @@ struct Left {
     which: u32,
 }
 
-impl<'p> Walk<'p> {
-    pub(crate) fn new(piece: &'p Piece) -> Walk<'p> {
-        let storage = &piece.storage;
+impl<'p> Play<'p> {
+    pub(crate) fn new(section: &'p Section) -> Play<'p> {
+        let storage = &section.storage;
         let left = (storage.files())
             .map(|f| {
                 let consumers = storage.consumers(f);
@@ -39,20 +41,20 @@ impl<'p> Walk<'p> {
                     bytes: if storage.is_kept(f) {
                         0
                     } else {
-                        piece.bytes(f)
+                        section.bytes(f)
                     },
                     count: narrow(consumers.len()),
                     which: consumers.fold(0, |all, c| all ^ c.0),
                 }
             })
             .collect();
-        Walk {
-            executed: vec![false; piece.len()],
-            waiting: piece.parents_left(),
+        Play {
+            executed: vec![false; section.len()],
+            waiting: section.parents_left(),
             left,
             live: signed(storage.live_at_first()),
-            order: Vec::with_capacity(piece.len()),
-            piece,
+            order: Vec::with_capacity(section.len()),
+            section,
         }
     }
 
@@ -74,18 +76,18 @@ impl<'p> Walk<'p> {
 
     #[inline]
     pub(crate) fn need(&self, task: TaskId) -> i64 {
-        self.live + self.piece.reserved(task)
+        self.live + self.section.reserved(task)
     }
 
     /// By how much live bytes grow when the task is executed.
     #[inline]
     pub(crate) fn change(&self, task: TaskId) -> i64 {
-        let freed = (self.piece.storage.inputs(task))
+        let freed = (self.section.storage.inputs(task))
             .map(|f| &self.left[f.index()])
             // The task is among the consumers left: where one is left, it is this.
             .filter(|left| left.count == 1)
             .map(|left| left.bytes);
-        self.piece.lasting(task) - freed.sum::<i64>()
+        self.section.lasting(task) - freed.sum::<i64>()
     }
 
     /// The only consumer of a file that is not executed, if there is just one.
@@ -105,8 +107,8 @@ impl<'p> Walk<'p> {
     pub(crate) fn execute_and(&mut self, task: TaskId, mut stirred: impl FnMut(TaskId)) {
         debug_assert!(self.is_eligible(task));
         self.executed[task.index()] = true;
-        self.live += self.piece.lasting(task);
-        for file in self.piece.storage.inputs(task) {
+        self.live += self.section.lasting(task);
+        for file in self.section.storage.inputs(task) {
             let left = &mut self.left[file.index()];
             left.count -= 1;
             left.which ^= task.0;
@@ -116,7 +118,7 @@ impl<'p> Walk<'p> {
                 _ => (),
             }
         }
-        for child in self.piece.children(task) {
+        for child in self.section.children(task) {
             let waiting = &mut self.waiting[child.index()];
             *waiting -= 1;
             if *waiting == 0 {
@@ -130,8 +132,8 @@ impl<'p> Walk<'p> {
     pub(crate) fn undo(&mut self) {
         let task = self.order.pop().expect("something was executed");
         self.executed[task.index()] = false;
-        self.live -= self.piece.lasting(task);
-        for file in self.piece.storage.inputs(task) {
+        self.live -= self.section.lasting(task);
+        for file in self.section.storage.inputs(task) {
             let left = &mut self.left[file.index()];
             // Before the count, since `execute` asks after it.
             if left.count == 0 {
@@ -140,7 +142,7 @@ impl<'p> Walk<'p> {
             left.count += 1;
             left.which ^= task.0;
         }
-        for child in self.piece.children(task) {
+        for child in self.section.children(task) {
             self.waiting[child.index()] += 1;
         }
     }
