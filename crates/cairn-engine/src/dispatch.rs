@@ -23,8 +23,9 @@ mod unlocks;
 
 use crate::book::{Book, Expected, Memory};
 use cairn_dag::{Dag, TaskId};
+use cairn_theory::game::Standing;
 use lanes::{Busy, Lanes};
-use outlook::{Outlook, State};
+use outlook::Outlook;
 use std::collections::BTreeSet;
 
 /// Up to so many busy lanes, all are looked at whenever somebody asks; of more only those that come first.
@@ -241,26 +242,13 @@ impl Dispatch {
         self.departed(worker);
     }
 
-    /// A task is eligible (again).
-    pub(crate) fn opened(&mut self, task: u32) {
-        self.set_state(task, State::Eligible);
-    }
-
-    fn set_state(&mut self, task: u32, state: State) {
-        if !self.only_learns {
-            self.outlook.set_state(task, state);
+    /// Where a task stands from now on, unless somebody has it: that is told by [`Dispatch::started`].
+    pub(crate) fn stands(&mut self, task: u32, standing: Standing) {
+        if self.only_learns {
+            return;
         }
-    }
-
-    /// Something before a task is no longer executed.
-    pub(crate) fn closed(&mut self, task: u32) {
-        self.set_state(task, State::Waiting);
-    }
-
-    /// A task is executed or given up. Its attempts have ended or will.
-    pub(crate) fn over(&mut self, task: u32) {
-        self.set_state(task, State::Over);
-        if !self.only_learns {
+        self.outlook.stand(task, standing);
+        if standing.is_settled() {
             // Somebody who is gone may still seem to be at it: no reason to begin it again.
             self.note_end(task);
         }
@@ -282,7 +270,7 @@ impl Dispatch {
         if self.lanes.start(worker, busy, now, &self.book).is_some() && others == 1 {
             self.copied.push(task);
         }
-        self.outlook.set_state(task, State::Running);
+        self.outlook.stand(task, Standing::Leased);
         self.note_end(task);
     }
 
@@ -372,7 +360,7 @@ impl Dispatch {
             .running(task)
             .map(|lane| self.lanes.known(lane).at);
         let end = ends.fold(f64::INFINITY, f64::min);
-        if end < f64::INFINITY && self.outlook.state(task) != State::Over {
+        if end < f64::INFINITY && !self.outlook.standing(task).is_settled() {
             // Bits of numbers above zero are in the order of the numbers; 0 itself says that there is none.
             let key = (end + self.tail(task)).max(f64::MIN_POSITIVE).to_bits();
             self.end_of[task as usize] = key;

@@ -104,6 +104,18 @@ impl Standing {
         }
     }
 
+    /// Whether it is still to be begun with.
+    #[inline]
+    pub fn is_unbegun(self) -> bool {
+        matches!(self, Standing::Waiting | Standing::Eligible)
+    }
+
+    /// Whether nothing is left to be done of it: executed or given up.
+    #[inline]
+    pub fn is_settled(self) -> bool {
+        self == Standing::Executed || self.is_given_up()
+    }
+
     /// Whether nothing below it can ever be executed, as things are.
     #[inline]
     pub fn is_given_up(self) -> bool {

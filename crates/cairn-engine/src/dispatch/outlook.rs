@@ -3,6 +3,7 @@
 use super::unlocks::Unlocks;
 use crate::book::{Book, KindId};
 use cairn_dag::{Dag, TaskId, narrow};
+use cairn_theory::game::Standing;
 use std::collections::BTreeSet;
 
 /// Tasks are added up in no more than about so many pieces; smaller dags one by one.
@@ -12,18 +13,6 @@ const PIECES: usize = 512;
 /// Levels are computed anew when a kind takes longer or shorter than they say by more than this (a logarithm).
 // That goes over all tasks and arcs: a kind that only wavers is no reason for it. The number is the prototype's.
 const MOVED: f64 = 0.15;
-
-/// Where a task is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    /// Something before it is not executed.
-    Waiting,
-    Eligible,
-    /// Somebody has it.
-    Running,
-    /// Executed, or given up.
-    Over,
-}
 
 /// The tasks by falling *bottom level*: the work on the longest path from a task to a sink, itself included.
 #[derive(Clone, Debug)]
@@ -41,7 +30,7 @@ pub(super) struct Outlook {
     /// By task its place, and the other way round.
     place: Vec<u32>,
     at: Vec<u32>,
-    state: Vec<State>,
+    standing: Vec<Standing>,
     unlocks: Unlocks,
     /// Places of eligible tasks.
     eligible: BTreeSet<u32>,
@@ -73,7 +62,7 @@ impl Outlook {
             level: vec![0.0; tasks],
             place: vec![0; tasks],
             at: Vec::new(),
-            state: vec![State::Waiting; tasks],
+            standing: vec![Standing::Waiting; tasks],
             eligible: BTreeSet::new(),
             piece: tasks.div_ceil(PIECES).max(1),
             unstarted: Vec::new(),
@@ -125,7 +114,7 @@ impl Outlook {
         }
         self.at = at;
         self.eligible = (0..self.len())
-            .filter(|&t| self.state[t] == State::Eligible)
+            .filter(|&t| self.standing[t] == Standing::Eligible)
             .map(|t| self.place[t])
             .collect();
         self.unstarted = vec![(0.0, 0.0, 0); self.len().div_ceil(self.piece)];
@@ -147,28 +136,28 @@ impl Outlook {
     }
 
     fn is_unstarted(&self, task: u32) -> bool {
-        matches!(self.state[task as usize], State::Waiting | State::Eligible)
+        self.standing[task as usize].is_unbegun()
     }
 
-    pub(super) fn state(&self, task: u32) -> State {
-        self.state[task as usize]
+    pub(super) fn standing(&self, task: u32) -> Standing {
+        self.standing[task as usize]
     }
 
-    pub(super) fn set_state(&mut self, task: u32, state: State) {
-        let was = std::mem::replace(&mut self.state[task as usize], state);
-        if was == state {
+    pub(super) fn stand(&mut self, task: u32, standing: Standing) {
+        let was = std::mem::replace(&mut self.standing[task as usize], standing);
+        if was == standing {
             return;
         }
-        self.unlocks.moved(&self.dag, task, was, &self.state);
+        self.unlocks.moved(&self.dag, task, was, &self.standing);
         let place = self.place[task as usize];
-        if was == State::Eligible {
+        if was == Standing::Eligible {
             self.eligible.remove(&place);
         }
-        if state == State::Eligible {
+        if standing == Standing::Eligible {
             self.eligible.insert(place);
         }
         // From waiting to eligible nothing changes in what nobody has begun with.
-        let counted = matches!(was, State::Waiting | State::Eligible);
+        let counted = was.is_unbegun();
         if counted == self.is_unstarted(task) {
             return;
         }
@@ -204,7 +193,7 @@ impl Outlook {
 
     /// How many tasks become eligible with this one and all that is out beside it.
     pub(super) fn unlocks(&self, task: u32) -> u32 {
-        self.unlocks.of(&self.dag, task, &self.state)
+        self.unlocks.of(&self.dag, task, &self.standing)
     }
 
     pub(super) fn has_eligible(&self) -> bool {
@@ -273,7 +262,7 @@ mod tests {
             work[t.index()] + below.fold(0.0, f64::max)
         }
         let levels: Vec<f64> = dag.tasks().map(|t| level(dag, &outlook.work, t)).collect();
-        let is_unstarted = |t: usize| matches!(outlook.state[t], State::Waiting | State::Eligible);
+        let is_unstarted = |t: usize| outlook.standing[t].is_unbegun();
         let before = |a: usize, b: usize| outlook.place[a] <= outlook.place[b];
         let mut horizon = 0.0f64;
         for v in (0..dag.len()).filter(|&v| is_unstarted(v)) {
@@ -284,7 +273,7 @@ mod tests {
             let others = (0..dag.len()).filter(|&u| is_unstarted(u) && before(u, v));
             let sum = others.map(|u| outlook.work[u]).sum::<f64>() + started.sum::<f64>();
             horizon = horizon.max(sum / speed + (levels[v] - outlook.work[v]) / fast);
-            if outlook.state[v] == State::Eligible {
+            if outlook.standing[v] == Standing::Eligible {
                 horizon = horizon.max(levels[v] / fast);
             }
         }
@@ -306,10 +295,9 @@ mod tests {
             let mut running = Vec::new();
             for _ in 0..2 * tasks {
                 let task = dice.below(tasks) as u32;
-                let states = [State::Waiting, State::Eligible, State::Running, State::Over];
-                outlook.set_state(task, states[dice.below(4)]);
+                outlook.stand(task, Standing::ALL[dice.below(Standing::ALL.len())]);
                 running = (0..tasks as u32)
-                    .filter(|&t| outlook.state(t) == State::Running)
+                    .filter(|&t| outlook.standing(t) == Standing::Leased)
                     .map(|t| (t, outlook.work(t) * dice.uniform()))
                     .collect();
             }
@@ -345,7 +333,10 @@ mod tests {
         let mut outlook = Outlook::new(&dag, base, Vec::new(), Vec::new(), &book);
         for _ in 0..3000 {
             let task = dice.below(2000) as u32;
-            outlook.set_state(task, [State::Over, State::Eligible][dice.below(2)]);
+            outlook.stand(
+                task,
+                [Standing::Executed, Standing::Eligible][dice.below(2)],
+            );
         }
         let slow = by_definition(&dag, &outlook, 10.0, 1.0, &[]);
         let quick = outlook.horizon(10.0, 1.0, std::iter::empty());

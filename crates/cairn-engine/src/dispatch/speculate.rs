@@ -247,6 +247,7 @@ mod tests {
     use super::*;
     use crate::book::{Expected, Memory};
     use cairn_dag::Dag;
+    use cairn_theory::game::Standing;
 
     /// Two tasks that slow workers have for equally long: one has the longer path below it, the other more children.
     fn late() -> Dispatch {
@@ -261,7 +262,7 @@ mod tests {
             d.joined(name, 1, Some(speed));
         }
         for task in 0..2 {
-            d.opened(task);
+            d.stands(task, Standing::Eligible);
             d.started(0.0, task, task);
         }
         d
@@ -289,9 +290,9 @@ mod tests {
     fn among_equals_the_longer_path_goes_first() {
         let mut d = late();
         // Its children are given up: it unlocks nothing any more, the other one task.
-        (3..6).for_each(|task| d.over(task));
+        (3..6).for_each(|task| d.stands(task, Standing::Aborted));
         assert_eq!(d.copy(1.0, &[(3, 1)], &mut |_, _| true), [start(0, 3)]);
-        d.over(2);
+        d.stands(2, Standing::Aborted);
         assert_eq!(d.copy(1.0, &[(3, 1)], &mut |_, _| true), [start(0, 3)]);
     }
 }

@@ -2,10 +2,10 @@
 
 use super::dice::Dice;
 use super::lanes::{Busy, Free};
-use super::outlook::State;
 use super::{Dispatch, Ending, Fit, Move};
 use crate::book::{Expected, Memory};
 use cairn_dag::{Dag, TaskId};
+use cairn_theory::game::Standing;
 
 type Asking = [(u32, usize)];
 
@@ -100,9 +100,10 @@ fn late(d: &Dispatch, now: f64, fast: f64) -> Vec<Late> {
 
 /// How many tasks wait for a running one, and for nothing that nobody has begun with.
 fn unlocks(d: &Dispatch, dag: &Dag, task: u32) -> usize {
-    let is_begun = |p: &TaskId| matches!(d.outlook.state(p.0), State::Running | State::Over);
+    let is_begun = |p: &TaskId| !d.outlook.standing(p.0).is_unbegun();
     let counts = |child: &&TaskId| {
-        d.outlook.state(child.0) == State::Waiting && dag.parents(**child).iter().all(is_begun)
+        d.outlook.standing(child.0) == Standing::Waiting
+            && dag.parents(**child).iter().all(is_begun)
     };
     dag.children(TaskId(task)).iter().filter(counts).count()
 }
@@ -265,7 +266,7 @@ fn place(d: &Dispatch, now: f64, asking: &Asking, fit: &dyn Fn(u32, u32) -> Fit)
     let (idle, redundant) = (idle(d, asking), redundant(d, now));
     let mut lanes = all_lanes(d, now, &idle, &redundant);
     let mut tasks: Vec<u32> = (0..d.outlook.len() as u32)
-        .filter(|&t| d.outlook.state(t) == State::Eligible)
+        .filter(|&t| d.outlook.standing(t) == Standing::Eligible)
         .collect();
     let level = |t: u32| d.outlook.tail(t) + d.outlook.work(t);
     tasks.sort_by(|&a, &b| level(b).total_cmp(&level(a)).then(a.cmp(&b)));
@@ -372,7 +373,8 @@ impl Random {
         let mut d = Dispatch::new(&dag, &expected, Memory::default(), std::iter::empty());
         d.allow_copies(dice.below(4) > 0);
         let missing = dag.tasks().map(|t| dag.parents(t).len()).collect();
-        dag.sources().for_each(|t| d.opened(t.0));
+        dag.sources()
+            .for_each(|t| d.stands(t.0, Standing::Eligible));
         let needs = (0..tasks).map(|_| u32::from(dice.below(6) == 0)).collect();
         Random {
             d,
@@ -413,12 +415,12 @@ impl Random {
                 self.d.ended(self.now, task, at, Ending::Stopped);
             }
         }
-        self.d.over(task);
+        self.d.stands(task, Standing::Executed);
         self.executed[task as usize] = true;
         for &child in self.dag.children(TaskId(task)) {
             self.missing[child.index()] -= 1;
             if self.missing[child.index()] == 0 {
-                self.d.opened(child.0);
+                self.d.stands(child.0, Standing::Eligible);
             }
         }
     }
@@ -428,7 +430,7 @@ impl Random {
             if at == worker {
                 self.d.ended(self.now, task, worker, Ending::Lost);
                 if self.d.lanes.running(task).next().is_none() {
-                    self.d.opened(task);
+                    self.d.stands(task, Standing::Eligible);
                 }
             }
         }

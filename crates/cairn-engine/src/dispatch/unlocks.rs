@@ -4,8 +4,8 @@
 //! It is the task's share in the value of a batch, where the batch is all that is out: a child counts for each of its parents if
 //! none of them is still to be begun with.
 
-use super::outlook::State;
 use cairn_dag::{Dag, TaskId};
+use cairn_theory::game::Standing;
 
 /// A child with more parents than this is counted when somebody asks, not for each of its parents whenever it begins or ceases to
 /// count: else every lease that is lost would cost, for each child, all its parents.
@@ -21,10 +21,6 @@ pub(super) struct Unlocks {
     opens: Vec<u32>,
     /// Whether any of its children has many parents.
     has_others: Vec<bool>,
-}
-
-fn is_begun(state: State) -> bool {
-    matches!(state, State::Running | State::Over)
 }
 
 fn has_many_parents(dag: &Dag, task: TaskId) -> bool {
@@ -48,9 +44,9 @@ impl Unlocks {
     }
 
     /// How many tasks become eligible with this one and all that is out beside it, where `states` has where all are.
-    pub(super) fn of(&self, dag: &Dag, task: u32, states: &[State]) -> u32 {
+    pub(super) fn of(&self, dag: &Dag, task: u32, states: &[Standing]) -> u32 {
         let counts = |c: &&TaskId| {
-            states[c.index()] == State::Waiting
+            states[c.index()] == Standing::Waiting
                 && self.unbegun[c.index()] == 0
                 && has_many_parents(dag, **c)
         };
@@ -62,26 +58,29 @@ impl Unlocks {
     }
 
     /// A task is no longer where it `was`; `states` has where all are now.
-    pub(super) fn moved(&mut self, dag: &Dag, task: u32, was: State, states: &[State]) {
+    pub(super) fn moved(&mut self, dag: &Dag, task: u32, was: Standing, states: &[Standing]) {
         let is = states[task as usize];
         let task = TaskId(task);
-        if (was == State::Waiting) != (is == State::Waiting) && self.unbegun[task.index()] == 0 {
-            self.count(dag, task, is == State::Waiting);
+        if (was == Standing::Waiting) != (is == Standing::Waiting)
+            && self.unbegun[task.index()] == 0
+        {
+            self.count(dag, task, is == Standing::Waiting);
         }
         // Children look at their parents only for whether somebody has begun with them.
-        if is_begun(was) == is_begun(is) {
+        if was.is_unbegun() == is.is_unbegun() {
             return;
         }
+        let is_begun = !is.is_unbegun();
         for &child in dag.children(task) {
             let left = &mut self.unbegun[child.index()];
             // The first that is given back, or the last that is begun with.
-            let is_turn = *left == u32::from(is_begun(is));
-            match is_begun(is) {
+            let is_turn = *left == u32::from(is_begun);
+            match is_begun {
                 true => *left -= 1,
                 false => *left += 1,
             }
-            if is_turn && states[child.index()] == State::Waiting {
-                self.count(dag, child, is_begun(is));
+            if is_turn && states[child.index()] == Standing::Waiting {
+                self.count(dag, child, is_begun);
             }
         }
     }
@@ -107,10 +106,11 @@ mod tests {
     use super::*;
 
     /// As it is defined.
-    fn by_definition(dag: &Dag, states: &[State], task: TaskId) -> usize {
+    fn by_definition(dag: &Dag, states: &[Standing], task: TaskId) -> usize {
         let counts = |child: &&TaskId| {
             let mut parents = dag.parents(**child).iter();
-            states[child.index()] == State::Waiting && parents.all(|p| is_begun(states[p.index()]))
+            states[child.index()] == Standing::Waiting
+                && parents.all(|p| !states[p.index()].is_unbegun())
         };
         dag.children(task).iter().filter(counts).count()
     }
@@ -123,11 +123,11 @@ mod tests {
             let mut dice = Dice(seed);
             let dag = dice.dag(12);
             let mut unlocks = Unlocks::new(&dag);
-            let mut states = vec![State::Waiting; dag.len()];
+            let mut states = vec![Standing::Waiting; dag.len()];
             for _ in 0..4 * dag.len() {
                 let task = dice.below(dag.len());
-                let all = [State::Waiting, State::Eligible, State::Running, State::Over];
-                let was = std::mem::replace(&mut states[task], all[dice.below(4)]);
+                let next = Standing::ALL[dice.below(Standing::ALL.len())];
+                let was = std::mem::replace(&mut states[task], next);
                 unlocks.moved(&dag, task as u32, was, &states);
                 for t in dag.tasks() {
                     let slow = by_definition(&dag, &states, t);
@@ -151,25 +151,28 @@ mod tests {
             let mut dice = Dice(seed);
             let dag = dice.dag(10);
             let mut unlocks = Unlocks::new(&dag);
-            let mut states = vec![State::Waiting; dag.len()];
+            let mut states = vec![Standing::Waiting; dag.len()];
             // A play: tasks are executed, or out, in an order that the game allows.
             for task in dag.tasks() {
                 let mut parents = dag.parents(task).iter();
-                let is_eligible = parents.all(|p| states[p.index()] == State::Over);
-                let next = [State::Eligible, State::Running, State::Over][dice.below(3)];
+                let is_eligible = parents.all(|p| states[p.index()] == Standing::Executed);
+                let next =
+                    [Standing::Eligible, Standing::Leased, Standing::Executed][dice.below(3)];
                 if is_eligible {
                     let was = std::mem::replace(&mut states[task.index()], next);
                     unlocks.moved(&dag, task.0, was, &states);
                 }
             }
             let value = |without: Option<TaskId>| {
-                let is_back = |p: &TaskId| is_begun(states[p.index()]) && Some(*p) != without;
+                let is_back = |p: &TaskId| !states[p.index()].is_unbegun() && Some(*p) != without;
                 let opens = |t: &TaskId| {
-                    states[t.index()] == State::Waiting && dag.parents(*t).iter().all(is_back)
+                    states[t.index()] == Standing::Waiting && dag.parents(*t).iter().all(is_back)
                 };
                 dag.tasks().filter(opens).count()
             };
-            let out = dag.tasks().filter(|t| states[t.index()] == State::Running);
+            let out = dag
+                .tasks()
+                .filter(|t| states[t.index()] == Standing::Leased);
             for task in out {
                 let lost = value(None) - value(Some(task));
                 assert_eq!(
@@ -191,15 +194,20 @@ mod tests {
     fn children_with_many_parents_count_as_others_do() {
         let dag = dense(MANY_PARENTS as u32 + 1);
         let mut unlocks = Unlocks::new(&dag);
-        let mut states = vec![State::Waiting; dag.len()];
+        let mut states = vec![Standing::Waiting; dag.len()];
         let mut dice = Dice(1);
         let mut most = 0;
         for step in 0..6_000 {
             let task = dice.below(dag.len());
             // Mostly parents that begin, so that children count at all.
-            let all = [State::Running, State::Over, State::Running, State::Eligible];
+            let all = [
+                Standing::Leased,
+                Standing::Executed,
+                Standing::Leased,
+                Standing::Eligible,
+            ];
             let next = match task > MANY_PARENTS {
-                true => [State::Waiting, State::Over][usize::from(step % 7 == 0)],
+                true => [Standing::Waiting, Standing::Executed][usize::from(step % 7 == 0)],
                 false => all[usize::from(step % 400 == 0) * 3],
             };
             let was = std::mem::replace(&mut states[task], next);
@@ -217,16 +225,16 @@ mod tests {
     fn a_lost_lease_does_not_cost_all_parents_of_its_children() {
         let dag = dense(1000);
         let mut unlocks = Unlocks::new(&dag);
-        let mut states = vec![State::Waiting; dag.len()];
+        let mut states = vec![Standing::Waiting; dag.len()];
         let begun = std::time::Instant::now();
         let mut go = |task: u32, state| {
             let was = std::mem::replace(&mut states[task as usize], state);
             unlocks.moved(&dag, task, was, &states);
         };
-        (0..1000).for_each(|task| go(task, State::Running));
+        (0..1000).for_each(|task| go(task, Standing::Leased));
         for task in 0..1000 {
-            go(task, State::Eligible);
-            go(task, State::Running);
+            go(task, Standing::Eligible);
+            go(task, Standing::Leased);
         }
         assert_eq!(unlocks.of(&dag, 7, &states), 1000);
         assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());

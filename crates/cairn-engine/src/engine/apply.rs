@@ -5,8 +5,8 @@ use crate::leases::Lease;
 use crate::queue::ClassId;
 use crate::trust::End;
 use crate::{
-    Cause, Digest, Dispatch, Ending, Entry, Event, Gone, Illegal, Keeper, Moment, Offer, Outbox,
-    Position, Release, Task, Token, Worker, WorkerId,
+    Cause, Digest, Ending, Entry, Event, Gone, Illegal, Keeper, Moment, Offer, Outbox, Position,
+    Release, Task, Token, Worker, WorkerId,
 };
 use cairn_theory::game::Standing;
 
@@ -31,7 +31,7 @@ impl<P: Position> Engine<P> {
         let mut opened = std::mem::take(&mut self.opened);
         for task in opened.drain(..) {
             self.enqueue(task);
-            self.tell_dispatch(task, Dispatch::opened);
+            self.tell_dispatch(task, |d, t| d.stands(t, Standing::Eligible));
         }
         // Empty, with its room for the next.
         self.opened = opened;
@@ -238,7 +238,7 @@ impl<P: Position> Engine<P> {
         if let Some(&Lease { worker, since, .. }) = self.leases.get(task, token) {
             self.note_return(at, since, task, worker);
         }
-        self.tell_dispatch(task, Dispatch::over);
+        self.tell_dispatch(task, |d, t| d.stands(t, Standing::Executed));
         // Asked before one is put back: of two that leaves no copies.
         let may_have_others = self.leases.has_copies() || self.trust.has(task);
         let own = self.put_back(task, token);

@@ -148,12 +148,10 @@ impl<P: Position> Engine<P> {
             return;
         };
         for task in 0..dispatch.tasks() {
-            match self.position.standing(Task(task.into())) {
-                Ok(Standing::Waiting) => dispatch.closed(task),
-                Ok(Standing::Eligible) => dispatch.opened(task),
-                // Who has it told so when it began.
-                Ok(Standing::Leased) => (),
-                _ => dispatch.over(task),
+            let standing = self.position.standing(Task(task.into()));
+            // Who has one told so when it began.
+            if let Some(standing) = standing.ok().filter(|&s| s != Standing::Leased) {
+                dispatch.stands(task, standing);
             }
         }
         self.dispatch = Some(dispatch);

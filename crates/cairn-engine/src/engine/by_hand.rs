@@ -24,7 +24,7 @@ impl<P: Position> Engine<P> {
     /// If it is executed or given up already, or there is no such task.
     pub fn cancel(&mut self, now: Moment, task: Task, out: &mut Outbox) -> Result<(), Illegal> {
         let standing = self.position.standing(task)?;
-        if standing == Standing::Executed || standing.is_given_up() {
+        if standing.is_settled() {
             return Err(Illegal(format!("it is {} already", standing.name())));
         }
         self.stop_all(task, out);

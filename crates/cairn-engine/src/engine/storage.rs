@@ -147,15 +147,12 @@ impl<P: Position> Engine<P> {
             let left_out = &self.left_out;
             let standing = |id: TaskId| {
                 let standing = self.position.standing(id.into());
-                match standing.expect("a task of the dag") {
-                    Standing::Waiting | Standing::Eligible
-                        if left_out.get(id.index()).is_some_and(|out| *out) =>
-                    {
-                        // As far as the keeper goes it will not be executed in this start: nothing is reserved for
-                        // it.
-                        Standing::Cancelled
-                    }
-                    standing => standing,
+                let standing = standing.expect("a task of the dag");
+                let is_left_out = left_out.get(id.index()).is_some_and(|out| *out);
+                match standing.is_unbegun() && is_left_out {
+                    // As far as the keeper goes it will not be executed in this start: nothing is reserved for it.
+                    true => Standing::Cancelled,
+                    false => standing,
                 }
             };
             keeper.sync(standing);

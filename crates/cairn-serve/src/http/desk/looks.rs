@@ -162,7 +162,7 @@ impl<P: Position> Desk<'_, P> {
         let tasks = || (0..dispatch.tasks()).map(|t| Task(t.into()));
         let is_over = |task: Task| {
             let standing = engine.position().standing(task);
-            standing.is_ok_and(|s| s == Standing::Executed || s.is_given_up())
+            standing.is_ok_and(Standing::is_settled)
         };
         Some(Left {
             is_over: tasks().map(is_over).collect(),
