@@ -364,10 +364,10 @@ rule a:
     output: "o/a{i}"
     priority: 5
     resources: licence=1
-    shell: "echo $(date +%s.%N) +a >> log; sleep 0.2; echo $(date +%s.%N) -a >> log; touch {output}"
+    shell: "echo $(date +%s.%N) +a >> log; sleep 2; echo $(date +%s.%N) -a >> log; touch {output}"
 rule b:
     output: "o/b{i}"
-    shell: "echo $(date +%s.%N) +b >> log; sleep 0.2; echo $(date +%s.%N) -b >> log; touch {output}"
+    shell: "echo $(date +%s.%N) +b >> log; sleep 2; echo $(date +%s.%N) -b >> log; touch {output}"
 """
     ran = run(tmp_path, text, "--resources", "licence=2", cores=4)
     assert ran.code == 0, ran.text

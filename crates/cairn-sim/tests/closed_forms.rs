@@ -110,7 +110,7 @@ proptest! {
     fn rare_batches_play_the_batched_game(dag in any_dag(12), seed in any::<u64>()) {
         prop_assume!(!dag.is_empty());
         let order: Vec<TaskId> = dag.tasks().rev().collect();
-        let world = World::batches(1e7, 3.0).unwrap();
+        let world = World::batches(1e11, 3.0).unwrap();
         let played = replay(&dag, &Workload::unit(), &world, &Policy::order("back", &order), seed, 0).unwrap();
         let mut executed = 0u32;
         let starts: Vec<(f64, TaskId)> = played.events.iter()

@@ -2,20 +2,20 @@
 
 mod common;
 
-use common::served::{ask, journal, serve, status, worker};
+use common::served::{ask, gathered, journal, serve, status, worker};
 use serde_json::Value;
 use std::path::Path;
 
 /// Tasks that take six times as long in the folder of the slow worker.
 fn flow(tasks: usize, is_chain: bool) -> String {
-    let run = "case $PWD in */slow/*) sleep 0.6;; *) sleep 0.1;; esac";
+    let run = "case $PWD in */slow/*) sleep 3;; *) sleep 0.5;; esac";
     let task = |n: usize| {
         let after = match is_chain && n > 0 {
             true => format!("after = [\"step-{}\"]\n", n - 1),
             false => String::new(),
         };
         format!(
-            "[[task]]\nname = \"step-{n}\"\nkind = \"step\"\nseconds = 0.1\nrun = {run:?}\n{after}"
+            "[[task]]\nname = \"step-{n}\"\nkind = \"step\"\nseconds = 0.5\nrun = {run:?}\n{after}"
         )
     };
     (0..tasks).map(task).collect()
@@ -50,7 +50,7 @@ fn speeds_are_learnt_and_the_next_workflow_goes_by_them() {
     let speed = |name: &str| of(&seen, name)["speed"].as_f64().unwrap();
     assert!(speed("fast") > 2.0 * speed("slow"), "{seen}");
     assert_eq!(of(&seen, "fast")["reliability"], 1.0);
-    assert!(of(&seen, "slow")["turnaround"].as_f64().unwrap() > 0.5);
+    assert!(of(&seen, "slow")["turnaround"].as_f64().unwrap() > 2.5);
     server.signal("-TERM");
     assert_eq!(server.end(30), 130);
     drop(both);
@@ -63,7 +63,7 @@ fn speeds_are_learnt_and_the_next_workflow_goes_by_them() {
     std::fs::write(folder.join("chain.toml"), flow(8, true)).unwrap();
     let args = ["--stay", "--book", book, "--dispatch", "aware"];
     let (mut server, url, _) = serve(folder, "chain.toml", &args);
-    let both = workers(folder, &url);
+    let both = gathered(folder, &url, 2, || workers(folder, &url));
     common::served::until("all is executed", || {
         status(folder, &url)["finished"] == true
     });
@@ -124,8 +124,8 @@ fn a_task_that_hangs_is_begun_again_on_another_worker() {
             status(folder, &url)["finished"] == true
         });
         assert!(begin.elapsed().as_secs() < 35, "it was waited for");
-        let made = std::fs::read_to_string(folder.join("late.txt")).unwrap();
-        assert_eq!(made.trim(), "1.2");
+        let first = std::fs::read_to_string(folder.join("late.txt")).unwrap();
+        assert_ne!(first.trim(), "1.1");
         assert!(attempts() > 1);
         let seen = status(folder, &url);
         assert_eq!(seen["executed"], 9, "{seen}");
@@ -141,7 +141,7 @@ fn a_task_that_hangs_is_begun_again_on_another_worker() {
         server.signal("-TERM");
         assert_eq!(server.end(30), 130);
         let made = std::fs::read_to_string(folder.join("late.txt")).unwrap();
-        assert_eq!(made.trim(), "1.2", "a success is never overwritten");
+        assert_eq!(made, first, "a success is never overwritten");
     }
 }
 

@@ -5,7 +5,7 @@ mod common;
 
 use cairn_oracle::random_dag;
 use cairn_serve::store::{Store, Sync};
-use common::served::{serve, status, until, worker};
+use common::served::{gathered, serve, status, until, worker};
 use common::{Run, cairn_at};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -60,7 +60,8 @@ fn a_run_chooses_by_itself_tells_it_and_keeps_to_it() {
         // One task in the middle fails at first, and one takes so long that policies are compared meanwhile.
         write(folder, 24, seed, |t| match t {
             12 => "test -e mended".to_owned(),
-            0 => "sleep 2".to_owned(),
+            // Two seconds after the start, by a thread that others go before.
+            0 => "sleep 6".to_owned(),
             _ => "true".to_owned(),
         });
         let slots = ["1", "2"][seed as usize % 2];
@@ -154,7 +155,7 @@ fn a_run_teaches_the_next_plan() {
     );
 
     // A flow that changed has other orders, by what was learnt; tasks alike go by their kind.
-    let more = json!({ "name": "long-2", "run": "true", "after": ["end"] });
+    let more = json!({ "name": "long-2", "run": "sleep 3", "after": ["end"] });
     std::fs::write(folder.join("f.jsonl"), format!("{text}{more}\n")).unwrap();
     let again = run(folder, &["f.jsonl", "-j2", "--json"]);
     assert_eq!(again.code, 0, "{}", again.stderr);
@@ -211,10 +212,9 @@ fn a_server_chooses_and_its_state_tells_of_workers() {
     assert!(told["verdict"].is_string(), "{told}");
     let why = told["why"].as_str().unwrap();
     assert!(why.contains("a cluster queue with 2 slots"), "{why}");
-    let workers = [
-        worker(folder, &url, &["-j", "1"]),
-        worker(folder, &url, &["-j", "1"]),
-    ];
+    let workers = gathered(folder, &url, 2, || {
+        [0, 1].map(|_| worker(folder, &url, &["-j", "1"]))
+    });
     for mut worker in workers {
         assert_eq!(worker.end(60), 0);
     }

@@ -366,7 +366,7 @@ fn a_cap_that_the_input_forbids_is_told_before_the_plan() {
         let run = cairn_with_input(&args, made.as_bytes());
         assert_eq!(run.code, 2, "{run:?}");
         assert!(run.stderr.contains(word), "{run:?}");
-        assert!(started.elapsed().as_secs() < 10, "it was planned");
+        assert!(started.elapsed().as_secs() < 60, "it was planned");
     }
 }
 

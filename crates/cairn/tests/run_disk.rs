@@ -10,6 +10,7 @@ use common::samples::{
     LARGE, SMALL, SmallDisk, assert_made, planned_peak, samples, there, watched, write,
 };
 use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -472,14 +473,18 @@ fn a_disk_that_others_fill_holds_the_run_back_until_there_is_room() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_secs(2));
+    let mut tells = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("others fill the disk") {
+        assert!(tells.read_line(&mut said).unwrap() > 0, "{said}");
+    }
+    std::thread::sleep(Duration::from_secs(1));
     assert!(child.try_wait().unwrap().is_none(), "it waits");
     assert_eq!(there(folder), 0);
     std::fs::remove_file(&state).unwrap();
     let status = child.wait().unwrap();
-    let said = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
+    said += &std::io::read_to_string(tells).unwrap();
     assert_eq!(status.code(), Some(0), "{said}");
-    assert!(said.contains("others fill the disk"), "{said}");
     assert!(said.contains("there is room again"), "{said}");
     assert_made(folder, 6);
 }

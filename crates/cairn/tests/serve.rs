@@ -3,10 +3,12 @@
 mod common;
 
 use common::root;
-use common::served::{Process, ask, binary, journal, serve, served, status, until, worker};
+use common::served::{
+    Process, ask, binary, gathered, journal, serve, served, status, until, worker,
+};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A flow that computes: numbers are made, sorted in parts, merged, counted.
 fn flow(folder: &Path, parts: usize) {
@@ -95,7 +97,9 @@ fn two_workers_make_what_run_makes_on_one_disk_and_without() {
         } else {
             &["--dir", "w"]
         };
-        let mut workers = [0, 1].map(|_| worker(folder, &url, &[&["-j", "2"], place].concat()));
+        let mut workers = gathered(folder, &url, 2, || {
+            [0, 1].map(|_| worker(folder, &url, &[&["-j", "2"], place].concat()))
+        });
         assert_eq!(server.end(120), 0);
         for worker in &mut workers {
             assert_eq!(worker.end(30), 0);
@@ -129,7 +133,9 @@ fn the_example_computes_the_same_here_and_by_two_workers() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let (mut server, url, _) = serve(served.path(), "word-count.toml", &[]);
     let dirs = ["a", "b"];
-    let mut workers = dirs.map(|dir| worker(served.path(), &url, &["-j", "2", "--dir", dir]));
+    let mut workers = gathered(served.path(), &url, 2, || {
+        dirs.map(|dir| worker(served.path(), &url, &["-j", "2", "--dir", dir]))
+    });
     assert_eq!(server.end(120), 0);
     for worker in &mut workers {
         assert_eq!(worker.end(30), 0);
@@ -199,19 +205,18 @@ fn a_failed_task_is_told_and_the_server_returns_1() {
 fn a_worker_that_is_to_end_finishes_or_gives_back() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    std::fs::write(folder.join("flow.toml"), "[[task]]\nname = \"long\"\nrun = \"sleep 60\"\n[[task]]\nname = \"short\"\nrun = \"sleep 1; echo x > short.txt\"\n").unwrap();
+    std::fs::write(folder.join("flow.toml"), "[[task]]\nname = \"long\"\nrun = \"sleep 60\"\n[[task]]\nname = \"short\"\nrun = \"until test -e go; do sleep 0.1; done; echo x > short.txt\"\n").unwrap();
     let (_server, url, _) = serve(folder, "flow.toml", &[]);
     let mut worker = worker(
         folder,
         &url,
-        &["-j", "2", "--grace", "3s", "--dir", "w", "--shared", "."],
+        &["-j", "2", "--grace", "10s", "--dir", "w", "--shared", "."],
     );
-    let begin = Instant::now();
-    while status(folder, &url)["leased"] != 2 {
-        assert!(begin.elapsed() < Duration::from_secs(30));
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    until("both are begun with", || {
+        status(folder, &url)["leased"] == 2
+    });
     worker.signal("-TERM");
+    std::fs::write(folder.join("go"), "").unwrap();
     assert_eq!(worker.end(40), 130);
     let status = status(folder, &url);
     assert_eq!(

@@ -152,8 +152,8 @@ fn a_log_that_a_proxy_refuses_fails_no_task_of_a_trusted_worker() {
         let is_trusted = outcome == "executed";
         let cut = said.matches("printed was cut").count();
         assert_eq!(cut, usize::from(is_trusted), "{said}");
-        // Once while it runs, once with the result, however long it runs.
-        assert!((3..=5).contains(&manner.pieces), "{}", manner.pieces);
+        // Once while it runs, once with the result, however long it runs; a short one may be seen while it runs, too.
+        assert!((3..=6).contains(&manner.pieces), "{}", manner.pieces);
     }
 }
 
@@ -333,7 +333,7 @@ fn the_limit_of_a_served_task_grows_until_it_suffices() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let flow = json!({ "task": [
-        { "name": "slow", "run": "sleep 1.6", "time_limit": "1s", "retries": 3 },
+        { "name": "slow", "run": "case $CAIRN_ATTEMPT in *.1) sleep 600;; esac; sleep 6", "time_limit": "5s", "retries": 3 },
     ] });
     std::fs::write(folder.join("flow.json"), flow.to_string()).unwrap();
     let (server, url, _) = serve(folder, "flow.json", &["--stay"]);
@@ -356,7 +356,7 @@ fn the_memory_of_a_served_task_grows_until_it_suffices() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     // The second holds 80 MB until the third lets it go on.
-    let line = "head -c 90000000 /dev/zero | tail -c 80000000 | (sleep 1; cat > /dev/null)";
+    let line = "head -c 90000000 /dev/zero | tail -c 80000000 | (sleep 3; cat > /dev/null)";
     let flow = json!({ "task": [
         { "name": "hog", "run": line, "memory": "50MB", "retries": 2 },
     ] });

@@ -237,6 +237,6 @@ mod tests {
             go(task, Standing::Leased);
         }
         assert_eq!(unlocks.of(&dag, 7, &states), 1000);
-        assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
+        assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
     }
 }

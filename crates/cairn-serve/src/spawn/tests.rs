@@ -69,16 +69,29 @@ fn nobody_waits_for_grandchildren_that_hold_the_pipe() {
     rustix::process::kill_process(pid, Signal::KILL).unwrap();
 }
 
+/// Waits until a process has made the file; none ends meanwhile.
+fn wait_for(all: &mut Processes, file: &Path) {
+    let (begin, mut none) = (Instant::now(), Vec::new());
+    while !file.exists() {
+        assert!(begin.elapsed().as_secs() < 60, "{}", file.display());
+        all.wait(Duration::from_millis(5), &mut none).unwrap();
+    }
+    assert!(none.is_empty());
+}
+
 #[test]
 fn a_group_ends_whole_also_when_it_will_not_listen() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "sleep 100 & echo $!; trap '' TERM; while :; do sleep 0.05; done";
+    let ready = folder.path().join("ready");
+    let line = format!(
+        "sleep 100 & echo $!; trap '' TERM; : > {}; while :; do sleep 0.05; done",
+        ready.display()
+    );
     let mut all = Processes::new().unwrap();
-    all.start(1, &shell(folder.path(), line)).unwrap();
+    all.start(1, &shell(folder.path(), &line)).unwrap();
     let mut none = Vec::new();
-    std::thread::sleep(Duration::from_millis(300));
-    all.wait(Duration::ZERO, &mut none).unwrap();
-    assert!(none.is_empty() && all.len() == 1);
+    wait_for(&mut all, &ready);
+    assert!(all.len() == 1);
     all.end(1);
     all.wait(Duration::from_millis(200), &mut none).unwrap();
     assert!(none.is_empty(), "it does not listen");
@@ -323,9 +336,15 @@ fn whoever_closes_its_output_is_waited_for() {
         assert!(begin.elapsed() >= Duration::from_millis(300), "{line}");
         let said = std::fs::read_to_string(ended.log.path.unwrap()).unwrap();
         assert_eq!(said, "said\n");
-        let line = format!("trap 'sleep 0.2; exit 6' TERM; {wait_first} {closing} sleep 5 & wait");
+        let ready = folder.path().join(format!("ready{}", wait_first.len()));
+        let line = format!(
+            "trap 'sleep 0.2; exit 6' TERM; {wait_first} {closing} : > {}; sleep 30 & wait",
+            ready.display()
+        );
         let mut all = Processes::new().unwrap();
         all.start(1, &shell(folder.path(), &line)).unwrap();
+        wait_for(&mut all, &ready);
+        // The end of its output is seen, and time passes.
         let mut none = Vec::new();
         let until = Instant::now() + Duration::from_millis(200);
         while Instant::now() < until {
@@ -358,6 +377,7 @@ fn processes_end_also_where_descriptors_run_out() {
         assert!(begin.elapsed().as_secs() < 30, "they never ended");
         all.wait(Duration::from_secs(1), &mut ended).unwrap();
     }
+    ended.sort_by_key(|e| e.key);
     let exits: Vec<_> = ended.iter().map(|e| (e.key, e.exit)).collect();
     assert_eq!(exits, [0, 1, 2].map(|k| (k, Exit::Code(k as i32))));
     assert!(ended.iter().all(|e| e.log.bytes == 2) && all.is_empty());
@@ -367,23 +387,24 @@ fn processes_end_also_where_descriptors_run_out() {
 #[test]
 fn of_a_group_that_was_asked_to_end_nobody_stays() {
     let folder = tempfile::tempdir().unwrap();
-    let line =
-        "(trap '' TERM; while :; do sleep 0.05; done) >/dev/null 2>&1 & echo $!; exec sleep 30";
     for round in 0..20 {
-        let mut program = shell(folder.path(), line);
+        let ready = folder.path().join(format!("{round}.ready"));
+        let line = format!(
+            "(trap '' TERM; while :; do sleep 0.05; done) >/dev/null 2>&1 & echo $!; : > {}; exec sleep 30",
+            ready.display()
+        );
+        let mut program = shell(folder.path(), &line);
         program.log = folder.path().join(format!("{round}.log"));
         let mut all = Processes::new().unwrap();
         all.start(1, &program).unwrap();
-        let mut none = Vec::new();
-        all.wait(Duration::from_millis(20), &mut none).unwrap();
-        std::thread::sleep(Duration::from_millis(30));
+        wait_for(&mut all, &ready);
         all.end(1);
         let ended = wait(&mut all);
         let pid = std::fs::read_to_string(ended.log.path.unwrap()).unwrap();
         let stat = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
         let begin = Instant::now();
         while stat().is_ok_and(|stat| !stat.contains(") Z ")) {
-            assert!(begin.elapsed().as_secs() < 3, "round {round}: it lives");
+            assert!(begin.elapsed().as_secs() < 20, "round {round}: it lives");
             std::thread::sleep(Duration::from_millis(5));
         }
     }

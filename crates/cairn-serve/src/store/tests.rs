@@ -487,17 +487,24 @@ fn a_full_disk_is_said_and_what_was_committed_stays() {
     assert_eq!(all(&store), [leased(0)]);
 }
 
+/// Seconds of a processor that this thread has had.
+fn spent() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    let nanoseconds = text.split_whitespace().next().unwrap().parse::<f64>();
+    nanoseconds.unwrap() / 1e9
+}
+
 #[test]
 fn events_are_appended_fast_enough() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Store::create_or_open(folder.path(), Sync::Normal).unwrap();
     let group: Vec<Entry> = (0..1000).map(leased).collect();
-    let started = std::time::Instant::now();
+    let before = spent();
     for _ in 0..50 {
         store.append(&group).unwrap();
     }
-    let rate = 50_000.0 / started.elapsed().as_secs_f64();
-    // Ten times less than an idle machine does with optimised code: machines are noisy.
+    let rate = 50_000.0 / (spent() - before);
+    // Ten times less than an idle machine does with optimised code. Of the processor: how long a disk takes is not ours.
     assert!(rate > 20_000.0, "{rate:.0} events/s");
 }
 

@@ -71,7 +71,7 @@ mod tests {
         let begin = Instant::now();
         let speed = speed();
         assert!(
-            begin.elapsed() < Duration::from_secs(1),
+            begin.elapsed() < Duration::from_secs(10),
             "{:?}",
             begin.elapsed()
         );

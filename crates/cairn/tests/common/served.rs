@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// A process that ends with the test.
@@ -58,9 +59,17 @@ pub(crate) struct Served {
     pub(crate) process: Process,
     pub(crate) url: String,
     said: Arc<Mutex<String>>,
+    hears: Option<JoinHandle<()>>,
 }
 
 impl Served {
+    /// Its exit code, which must come in time, once all that it said was heard.
+    pub(crate) fn end(&mut self, seconds: u64) -> i32 {
+        let code = self.process.end(seconds);
+        (self.hears.take().into_iter()).for_each(|hears| hears.join().unwrap());
+        code
+    }
+
     /// All that it said on standard error so far.
     pub(crate) fn said(&self) -> String {
         self.said.lock().unwrap().clone()
@@ -84,10 +93,10 @@ pub(crate) fn served(folder: &Path, args: &[&str]) -> Served {
         .and_then(|rest| rest.split_once(", tokens in state/tokens"));
     let (url, _) = url.unwrap_or_else(|| panic!("{first}"));
     let said = Arc::new(Mutex::new(String::new()));
-    let hears = said.clone();
-    std::thread::spawn(move || {
+    let heard = said.clone();
+    let hears = std::thread::spawn(move || {
         for line in lines.map_while(Result::ok) {
-            let mut said = hears.lock().unwrap();
+            let mut said = heard.lock().unwrap();
             said.push_str(&line);
             said.push('\n');
         }
@@ -96,6 +105,7 @@ pub(crate) fn served(folder: &Path, args: &[&str]) -> Served {
         process: Process(child),
         url: url.to_owned(),
         said,
+        hears: Some(hears),
     }
 }
 
@@ -114,9 +124,26 @@ pub(crate) fn serve(folder: &Path, file: &str, more: &[&str]) -> (Process, Strin
 pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
     let begin = Instant::now();
     while !is_so() {
-        assert!(begin.elapsed() < Duration::from_secs(60), "never: {what}");
+        assert!(begin.elapsed() < Duration::from_secs(240), "never: {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// Nothing is handed out before all that `start` starts are here: none is too late to hear of the end.
+pub(crate) fn gathered<T>(folder: &Path, url: &str, many: usize, start: impl FnOnce() -> T) -> T {
+    let steer = |verb: &str| {
+        let run = ask(folder, &[verb, url, "--token-file", "state/tokens/admin"]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+    };
+    steer("pause");
+    let workers = start();
+    until("all workers are here", || {
+        let status = status(folder, url);
+        let workers = status["workers"].as_array().unwrap().iter();
+        workers.filter(|w| w["state"] == "here").count() == many
+    });
+    steer("resume");
+    workers
 }
 
 /// The journal of a server: every event.

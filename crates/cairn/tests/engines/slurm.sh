@@ -113,8 +113,9 @@ AccountingStoragePass=$folder/munge/sock
 AccountingStorageEnforce=limits
 CONF
       until_done 30 sacctmgr -i add cluster test
-      until_done 5 sacctmgr -i add account all
-      until_done 5 sacctmgr -i add user root account=all
+      # What was added though its answer was lost is added already.
+      until_done 30 sh -c 'sacctmgr -i add account all; sacctmgr -nP list account | grep -q "^all|"'
+      until_done 30 sh -c 'sacctmgr -i add user root account=all; sacctmgr -nP list user withassoc | grep -q "^root|.*|all|"'
     fi
     slurmctld -c
     slurmd -c
