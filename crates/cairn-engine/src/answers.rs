@@ -123,4 +123,6 @@ pub struct Outbox {
     pub kills: Vec<(WorkerId, Task, Token)>,
     /// Tasks that can no longer be eligible.
     pub aborted: Vec<Task>,
+    /// Whether room came free at a worker without an event: whoever waits may be given something now.
+    pub has_room: bool,
 }

@@ -95,6 +95,23 @@ fn what_a_lost_answer_gave_is_told_again() {
     assert_eq!(told["leases"], json!([lost["leases"][1]]));
 }
 
+/// What is returned without its file is still its worker's: it is not told to begin with it once more.
+#[test]
+fn what_lacks_a_file_is_not_given_again() {
+    let server = Wish::dag(2, &[(0, 1)]).start();
+    let worker = server.join("w", 1);
+    let lease = server.exchange(worker, "{\"want\":1}")["leases"][0].clone();
+    let digest = blake3::hash(b"lost").to_hex().to_string();
+    let back = format!(
+        "{{\"returns\":[{{{0},\"outcome\":\"executed\",\"outputs\":[{{\"path\":\"t0.out\",\"digest\":\"{digest}\"}}]}}],\"holding\":[{{{0}}}]}}",
+        shown(&lease)
+    );
+    let answer = server.exchange(worker, &back);
+    assert_eq!(answer["receipts"], json!(["output-missing"]), "{answer}");
+    let leases = answer["leases"].as_array();
+    assert!(leases.is_none_or(Vec::is_empty), "{answer}");
+}
+
 #[test]
 fn the_tasks_of_a_silent_worker_go_to_another_and_its_late_result_is_superseded() {
     let mut wish = Wish::dag(1, &[]);

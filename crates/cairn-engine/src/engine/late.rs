@@ -154,7 +154,7 @@ impl<P: Position> Engine<P> {
     ) {
         let known = &self.workers[worker.index()];
         let Some(client) = known.client() else {
-            return self.hear_of_lingering(worker, holding);
+            return self.hear_of_lingering(worker, holding, out);
         };
         let is_late = |held: &&(Task, Token)| {
             !known.holds.contains(held) && self.takes_late(held.0, held.1, client)
@@ -174,12 +174,14 @@ impl<P: Position> Engine<P> {
 
     /// Somebody who is trusted says what it works on. What was given up for lost and may still count goes on there, and takes the
     /// room it took before.
-    fn hear_of_lingering(&mut self, worker: WorkerId, holding: &[(Task, Token)]) {
+    fn hear_of_lingering(&mut self, worker: WorkerId, holding: &[(Task, Token)], out: &mut Outbox) {
         let known = &self.workers[worker.index()];
         // What would not count is to be stopped, and so is an attempt at a task that the worker was given anew: neither is
-        // counted, or its room would stay taken until the worker speaks again.
+        // counted, or its room would stay taken until the worker speaks again. What was given up for lost is of an earlier
+        // number of the worker; of its own number is what it returned itself, or was told to stop, while this was on its way.
         let lingers = |&&(task, token): &&(Task, Token)| {
             !known.holds.iter().any(|&(held, _)| held == task)
+                && (self.tries.get(&task)).is_none_or(|tries| tries.last != worker)
                 && self.would_take(worker, task, token, Outcome::Executed)
         };
         let lingers = holding.iter().filter(lingers).map(|&attempt| {
@@ -190,7 +192,11 @@ impl<P: Position> Engine<P> {
                 memory: needs.memory,
             }
         });
-        self.workers[worker.index()].lingers = lingers.collect();
+        let lingers: Vec<Lingering> = lingers.collect();
+        let before = std::mem::replace(&mut self.workers[worker.index()].lingers, lingers);
+        let lingers = &self.workers[worker.index()].lingers;
+        let goes_on = |old: &Lingering| lingers.iter().any(|l| l.attempt == old.attempt);
+        out.has_room |= !before.iter().all(goes_on);
     }
 
     /// The time of a copy is up: as far as is known its worker is still at it.

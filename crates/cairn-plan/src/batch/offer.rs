@@ -44,7 +44,7 @@ impl Asked {
 
     /// Notes that the offer had to be made in haste: whoever asks next, and has steps to spend, has it made again.
     pub(super) fn unsettle(&mut self) {
-        self.steps = 0;
+        (self.steps, self.is_final) = (0, false);
     }
 
     /// Notes that more work would not make the offer better.

@@ -248,5 +248,9 @@ impl Live<'_> {
         if self.failures.len() > 2 * REMEMBERED {
             self.failures.drain(..REMEMBERED);
         }
+        // Of tasks that are not settled. The least numbers are the oldest, as far as a family's are.
+        while self.lapsed.len() > 2 * REMEMBERED {
+            self.lapsed.pop_first();
+        }
     }
 }

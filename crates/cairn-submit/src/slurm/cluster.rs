@@ -22,6 +22,8 @@ pub enum Submitted {
     Job(String),
     /// Certainly refused, because there are too many jobs.
     Quota(String),
+    /// Certainly refused, because of a job that it is to wait for: a controller that was killed may have forgotten that one.
+    Dependency(String),
     /// Refused for another reason.
     Refused(String),
     /// Nobody knows.

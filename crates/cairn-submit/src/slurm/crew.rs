@@ -123,7 +123,7 @@ pub fn submit_crew(folder: &Path, arguments: &[String], script: &str) -> Result<
             Ok(id)
         }
         // There is one job and no queue of ours to wait in: whoever submitted it decides.
-        Submitted::Quota(said) | Submitted::Refused(said) => {
+        Submitted::Quota(said) | Submitted::Dependency(said) | Submitted::Refused(said) => {
             write(&Event::None { serial })?;
             Err(CrewError::Refused(said))
         }

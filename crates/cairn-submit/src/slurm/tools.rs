@@ -298,15 +298,13 @@ fn submitted(output: &Output) -> Submitted {
         "standby",
         "Unexpected message",
         "Protocol authentication",
-        // It has not, here. But a controller that was killed has forgotten a job that this one waits for: the next look at the
-        // queue tells of both.
-        "Job dependency problem",
     ];
     let on_policy = said.contains("violates accounting/QOS policy");
     match () {
         () if no_answer.iter().any(|words| said.contains(words)) => Submitted::Unknown(said),
         // Waited out: the policy of a site mostly counts jobs, and `window` gives up where none of ours is there.
         () if is_limit_on_number(&said) || on_policy => Submitted::Quota(said),
+        () if said.contains("Job dependency problem") => Submitted::Dependency(said),
         () if output.status.code() == Some(1) => Submitted::Refused(said),
         // Ended by a signal, or an answer that nobody expects.
         () => Submitted::Unknown(said),
@@ -415,7 +413,7 @@ mod tests {
             "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation";
         assert!(matches!(answer(1, "", late), Submitted::Unknown(_)));
         let forgotten = "sbatch: error: Batch job submission failed: Job dependency problem";
-        assert!(matches!(answer(1, "", forgotten), Submitted::Unknown(_)));
+        assert!(matches!(answer(1, "", forgotten), Submitted::Dependency(_)));
         let wrong = "sbatch: error: invalid partition specified: nowhere";
         assert!(matches!(answer(1, "", wrong), Submitted::Refused(_)));
         assert!(matches!(answer(0, "", ""), Submitted::Unknown(_)));

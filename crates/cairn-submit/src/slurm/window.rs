@@ -84,6 +84,8 @@ pub enum News {
     NotDeleted(FileId, String),
     /// The site takes no more for now; what Slurm said.
     Quota(String),
+    /// Slurm does not take a task because of a job that it is to wait for; what it said.
+    Dependency(String),
     /// Slurm does not answer; what it said.
     Silent(String),
 }
@@ -152,6 +154,8 @@ pub struct Window<'a> {
     cursor: usize,
     /// Refusals for a limit while nothing of ours was alive.
     refusals: u32,
+    /// So often in a row a call was refused because of a job that it is to wait for.
+    forgotten: u32,
     /// The largest array that was not refused lately.
     largest: usize,
     /// Files under a cap, where there is one.
@@ -176,6 +180,7 @@ impl<'a> Window<'a> {
             alive: HashSet::new(),
             cursor: 0,
             refusals: 0,
+            forgotten: 0,
             largest: wishes.most_in_array.max(1),
             space: None,
             failed: Vec::new(),
@@ -376,7 +381,7 @@ impl<'a> Window<'a> {
             self.change(Event::Call { serial, first, len }, write)?;
             match cluster.submit(&order) {
                 Submitted::Job(job) => {
-                    self.refusals = 0;
+                    (self.refusals, self.forgotten) = (0, 0);
                     queued += wide(len);
                     let id = job.clone();
                     self.change(Event::Job { serial, job: id }, write)?;
@@ -399,6 +404,17 @@ impl<'a> Window<'a> {
                         return Err(self.refused(first, said));
                     }
                     tell(News::Quota(said));
+                    return Ok(());
+                }
+                Submitted::Dependency(said) => {
+                    self.change(Event::None { serial }, write)?;
+                    // The next looks tell what became of what it waits for. Where it is there all the same, this is no
+                    // forgotten job, and will not pass.
+                    self.forgotten += 1;
+                    if self.forgotten > 2 * LOOKS {
+                        return Err(self.refused(first, said));
+                    }
+                    tell(News::Dependency(said));
                     return Ok(());
                 }
                 // The call stays in doubt, so that a later run looks for it.

@@ -311,13 +311,18 @@ fn hand_over(
     let mark = mark(folder);
     let mut silent = *out;
     (silent.quiet, silent.json) = (true, false);
-    write(which, handover, folder, &silent)?;
-    // Before the call: whoever is cut off does not know whether it came through. And only where there is none: two who planned at
-    // the same time both saw that the folder was free.
-    let made = std::fs::File::create_new(&mark).and_then(|mut to| to.write_all(b"handed over\n"));
+    // Before the call: whoever is cut off does not know whether it came through. Before the files, which an engine may be reading
+    // by now, and only where there is none: two who planned at the same time both saw that the folder was free.
+    let made = std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::File::create_new(&mark))
+        .and_then(|mut to| to.write_all(b"handed over\n"));
     made.map_err(|e| match e.kind() {
         io::ErrorKind::AlreadyExists => handed_over(which, folder),
         _ => Failure::writing(&screen::path(&mark), &e),
+    })?;
+    write(which, handover, folder, &silent).inspect_err(|_| {
+        // Nothing was called: the folder may be tried again. What cannot be removed is told by the next one.
+        let _ = std::fs::remove_file(&mark);
     })?;
     let said = match call(which, program, &arguments, &mark)? {
         Called::Taken(said) => said,

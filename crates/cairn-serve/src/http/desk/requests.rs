@@ -55,14 +55,20 @@ impl<P: Position> Desk<'_, P> {
         if let Some(old) = self.waiters.take_of(worker) {
             self.reply(old.reply, Answer::default());
         }
-        // A worker still names what it returns with this very request: it is at that no more, whatever comes of it.
-        let is_back = |held: &Held| returns.iter().any(|r| (r.task, r.token) == *held);
-        if let Some(holding) = &mut holding {
-            holding.retain(|held| !is_back(held));
-        }
         let mut receipts = Vec::with_capacity(returns.len());
+        let mut ended: Vec<Held> = Vec::new();
         for handed in returns {
-            receipts.push(self.take_back(now, worker, handed));
+            let attempt = (handed.task, handed.token);
+            let worth = self.take_back(now, worker, handed);
+            // What lacks a file is still its own, and comes again with it.
+            if worth != Worth::OutputMissing {
+                ended.push(attempt);
+            }
+            receipts.push(worth);
+        }
+        // A worker still names what it returns with this very request: it is at that no more.
+        if let Some(holding) = &mut holding {
+            holding.retain(|held| !ended.contains(held));
         }
         let holding = holding.as_deref();
         if let Some(holding) = holding {
@@ -140,7 +146,8 @@ impl<P: Position> Desk<'_, P> {
         if again {
             self.looked = Instant::now();
         }
-        let opened = self.has_opened() || self.has_room_again();
+        let is_free = std::mem::take(&mut self.out.has_room);
+        let opened = self.has_opened() || self.has_room_again() || is_free;
         let waiting = match opened || finished || again {
             true => self.waiters.listening(),
             false => Vec::new(),

@@ -78,6 +78,8 @@ struct Fake<'a> {
     saved: (Vec<Job>, u64),
     /// Whether the site replaces comments and commands, so that jobs are known by their numbers alone.
     hides_keys: bool,
+    /// How often it refused a call for what that was to wait for.
+    unmet: u32,
     /// Where tasks write, if anybody looks.
     shelf: Option<Rc<RefCell<Shelf>>>,
 }
@@ -246,6 +248,12 @@ impl Cluster for Fake<'_> {
                 .iter()
                 .any(|job| id == Some(job.id.to_string().as_str()))
         };
+        // Or it says that there is a problem with it.
+        let has_unknown = !order.after.iter().all(|after| is_known(&after));
+        if has_unknown && self.random.random_bool(0.5) {
+            self.unmet += 1;
+            return Submitted::Dependency("Job dependency problem".to_owned());
+        }
         let after = order.after.iter().filter(is_known).cloned().collect();
         self.jobs.push(Job {
             id,
@@ -326,6 +334,7 @@ fn fake<'a>(handover: &'a Handover, random: &mut Random) -> Fake<'a> {
         begun: HashSet::new(),
         saved: (Vec::new(), 1),
         hides_keys: false,
+        unmet: 0,
         shelf: None,
     }
 }
@@ -363,6 +372,7 @@ fn wishes(random: &mut Random) -> Wishes {
 
 #[test]
 fn nothing_runs_twice_and_nothing_is_forgotten_whatever_breaks() {
+    let mut unmet = 0;
     for seed in 0..3000 {
         let mut random = Random::seed_from_u64(seed);
         let tasks = random.random_range(1..16);
@@ -417,7 +427,9 @@ fn nothing_runs_twice_and_nothing_is_forgotten_whatever_breaks() {
             "seed {seed}: {:?}",
             fake.executed
         );
+        unmet += fake.unmet;
     }
+    assert!(unmet > 100, "hardly any dependency was refused: {unmet}");
 }
 
 #[test]
@@ -566,11 +578,14 @@ fn under_a_cap_all_is_executed_and_the_disk_is_never_over_it() {
 }
 
 #[test]
-fn a_policy_that_never_yields_is_an_error_and_a_limit_is_not() {
+fn a_policy_or_a_dependency_that_never_yields_is_an_error_and_a_limit_is_not() {
     struct Strict(&'static str);
     impl Cluster for Strict {
         fn submit(&mut self, _: &Order) -> Submitted {
-            Submitted::Quota(self.0.to_owned())
+            match self.0.contains("dependency") {
+                true => Submitted::Dependency(self.0.to_owned()),
+                false => Submitted::Quota(self.0.to_owned()),
+            }
         }
         fn queue(&mut self) -> Result<Vec<Listed>, String> {
             Ok(Vec::new())
@@ -592,6 +607,7 @@ fn a_policy_that_never_yields_is_an_error_and_a_limit_is_not() {
     };
     for (said, ends) in [
         ("Job violates accounting/QOS policy", true),
+        ("Job dependency problem", true),
         ("QOSMaxSubmitJobPerUserLimit", false),
     ] {
         let mut window = Window::new(&handover, wishes, &[]);

@@ -248,6 +248,10 @@ impl<'a> Reporter<'a> {
                     .complain(&format!("warning: {shown} is not deleted: {}", plain(&why)));
             }
             News::Quota(said) => self.wait("the site takes no more jobs for now", &said),
+            News::Dependency(said) => self.wait(
+                "Slurm does not know a job that the next one is to wait for; jobs that run go on",
+                &said,
+            ),
             News::Silent(said) => self.wait("Slurm does not answer; jobs that run go on", &said),
         }
     }
