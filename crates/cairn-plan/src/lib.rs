@@ -18,6 +18,7 @@ mod decide;
 mod error;
 mod hull;
 mod hull_proof;
+mod nearness;
 mod obstacle;
 mod order;
 mod pace;

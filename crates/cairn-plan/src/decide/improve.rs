@@ -142,7 +142,7 @@ struct Sweep<'a> {
     dag: &'a Dag,
     /// By task: its item in the segment; [`NONE`] for tasks of other segments.
     place: Vec<u32>,
-    /// By task: parents that are not before the window.
+    /// By task: parents that are not before the window. Kept here, for what a set of items gains is counted against it.
     missing: Vec<u32>,
     /// By task: which items of the window hold parents of it, and how many parents.
     needed: Vec<(u32, u32)>,

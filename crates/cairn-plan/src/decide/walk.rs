@@ -5,7 +5,7 @@ use super::ids::{NodeId, RewardId, StateId};
 use super::states::{States, count};
 use crate::budgets::decide::walk::{FAR, MOST_WORDS, SMALL};
 use crate::counts::{at, members, wide};
-use cairn_kernel::{Work, places};
+use cairn_kernel::{Work, completed, places};
 
 /// The cost of a new state beside that of its words: hashing, a place in the table, cold memory.
 // Reckoned, not measured: a few dozen comparisons of sets that lie in the cache.
@@ -94,11 +94,7 @@ impl<'a> Space<'a> {
         let (c, words) = (self.component, self.words);
         let mut waiting = self.needs.clone();
         for &v in order {
-            for &r in c.rewards_of(v) {
-                waiting[r.index()] -= 1;
-                if waiting[r.index()] > 0 {
-                    continue;
-                }
+            for r in completed(c.rewards_of(v).iter().copied(), &mut waiting) {
                 let start = r.index() * words;
                 // The gates of its needs can be gained before it, so their closures are complete by now.
                 for gate in c.needs(r).iter().filter_map(|&v| c.gate(v)) {
@@ -472,7 +468,7 @@ impl<'a> Space<'a> {
     }
 }
 
-/// Buffers for growing states.
+/// Scratch for growing states.
 struct Scratch {
     from: Vec<u64>,
     to: Vec<u64>,
