@@ -10,7 +10,7 @@ mod rules;
 mod share;
 mod sketch;
 
-pub use blend::blend;
+pub(crate) use blend::blend;
 pub use descendants::descendants;
 pub(crate) use descendants::descendants_work;
 pub(crate) use path_hull::path_hull;

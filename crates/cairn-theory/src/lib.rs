@@ -6,9 +6,9 @@
 //!
 //! ```
 //! use cairn_dag::Dag;
-//! use cairn_theory::{Work, linearize::linearize, profile::profile, survey::Steps};
+//! use cairn_theory::{Work, linearize::linearize, profile::profile, survey::SurveyEffort};
 //! let dag = Dag::from_arcs(5, vec![(0, 2), (0, 3), (1, 3), (1, 4)]).unwrap();
-//! let found = linearize(&dag, &Steps::default(), &mut Work::unlimited()).unwrap();
+//! let found = linearize(&dag, &SurveyEffort::default(), &mut Work::unlimited()).unwrap();
 //! assert_eq!(profile(&dag, &found.order).unwrap(), [2, 2, 3, 2, 1, 0]);
 //! ```
 //!

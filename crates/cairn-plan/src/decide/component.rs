@@ -3,7 +3,7 @@
 //! Between two neighbouring strict hull vertices, join every in-copy with the out-copies of its parents and with
 //! its own out-copy, as far as both lie in the interval. The connected parts do not influence each other.
 
-use super::compact::compact;
+use super::compact;
 use super::ids::{IntervalId, NodeId, RewardId};
 use crate::budgets::decide::colours::{LARGE, ROUNDS};
 use crate::counts::{at, narrow, wide};
@@ -93,7 +93,7 @@ impl Component {
         self.execute(order, |reward| rewards.extend(reward))
             .then(|| {
                 let needs = |r| self.needs(r).iter().copied();
-                compact(order, &rewards, needs, NodeId::index)
+                compact::compacted(order, &rewards, needs, NodeId::index)
             })
     }
 
