@@ -8,7 +8,7 @@ use cairn_theory::linearize::linearize;
 use cairn_theory::profile::profile;
 use cairn_theory::split::Decomposition;
 use cairn_theory::strand::Strand;
-use cairn_theory::survey::{Steps, Survey};
+use cairn_theory::survey::{Survey, SurveyEffort};
 
 /// Prints one line a dag: its size, which theorem proved the order, and the time.
 pub fn run() {
@@ -20,12 +20,12 @@ pub fn run() {
         let dag = make();
         let (blocks, split) = timed_on_cpu(|| Decomposition::new(&dag).len());
         let (classes, survey) = timed_on_cpu(|| {
-            Survey::new(&dag, &Steps::default(), &mut Work::unlimited())
+            Survey::new(&dag, &SurveyEffort::default(), &mut Work::unlimited())
                 .classes()
                 .len()
         });
         let (result, seconds) =
-            timed_on_cpu(|| linearize(&dag, &Steps::default(), &mut Work::unlimited()));
+            timed_on_cpu(|| linearize(&dag, &SurveyEffort::default(), &mut Work::unlimited()));
         let proof = match &result {
             Ok(found) => {
                 profile(&dag, &found.order).expect("a linearization is a schedule");

@@ -11,8 +11,9 @@ use std::collections::HashMap;
 /// Where the reader met something: usually a line number. The builder only hands it back in errors.
 pub type Mark = u32;
 
-/// The mark of what stands nowhere in particular.
-pub const NOWHERE: Mark = Mark::MAX;
+/// The mark of what stands nowhere in particular: [`NONE`], among marks.
+// No `Option`: readers keep a mark an arc, and of two marks the smaller is the first, where "nowhere" must come last.
+pub const NOWHERE: Mark = NONE;
 
 /// A task name known to one [`FlowBuilder`], declared or only mentioned so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,12 +1,9 @@
 //! Finds a short cycle to show to the person whose input has one. Knows nothing of names.
 
+use crate::budgets::cycle::STEPS;
 use crate::{Dag, TaskId};
 use cairn_kernel::Work;
 use std::collections::VecDeque;
-
-/// How many arcs the search may look at: the cycle is the shortest where this suffices, else the shortest found.
-// Some tenths of a second: whoever reads the message waits for it, and any cycle tells what is wrong.
-const STEPS: u64 = 20_000_000;
 
 /// A cycle of `graph`, each task a parent of the next and the last a parent of the first. Shortest of all
 /// when the graph is small, else the shortest that breadth-first searches found within a fixed amount of work.

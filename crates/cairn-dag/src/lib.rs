@@ -11,6 +11,7 @@
 //! - \[RY05\] Rosenberg, Yurkewych, "Guidelines for scheduling some common computation-dags for Internet-based
 //!   computing".
 
+mod budgets;
 mod builder;
 mod columns;
 mod components;

@@ -7,12 +7,14 @@ mod labels;
 mod ranked;
 mod sweep;
 
+use crate::budgets::skeleton::USUAL;
 use crate::{Dag, narrow};
 use cairn_kernel::{Stopped, Work};
 use detours::Detours;
 use fates::{Fate, Fates};
 use labels::Labels;
 use ranked::Ranked;
+pub(crate) use sweep::HEADS;
 
 /// A dag without its shortcut arcs. Made by [`Dag::skeleton`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,34 +60,22 @@ impl Dag {
     /// # Errors
     /// If the steps do not suffice, or it is time to stop.
     pub fn skeleton_within(&self, work: &mut Work<'_>) -> Result<Skeleton, Stopped> {
-        skeleton(self, &Tuning::USUAL, work)
+        skeleton(self, &USUAL, work)
     }
 }
 
 /// How much to try before the next step. The answer does not depend on it.
-struct Tuning {
+pub(crate) struct Tuning {
     /// Hubs a round, at most 64.
-    hubs: usize,
+    pub(crate) hubs: usize,
     /// Rounds of hubs go on while each round decides one arc in this many.
-    worth: usize,
+    pub(crate) worth: usize,
     /// The searches for one head may look at this many arcs for every 4,096 that its block would walk.
-    rate: u64,
+    pub(crate) rate: u64,
     /// Searches with a smaller budget are not begun.
-    least: usize,
+    pub(crate) least: usize,
     /// Heads a block.
-    block: usize,
-}
-
-impl Tuning {
-    // 64 bits are the hubs of one word, 512 heads a cache line. The other three were chosen by eye: a round of hubs looks at
-    // every arc three times, a search of a few arcs costs less than setting it up.
-    const USUAL: Tuning = Tuning {
-        hubs: 64,
-        worth: 64,
-        rate: 1,
-        least: 16,
-        block: sweep::HEADS,
-    };
+    pub(crate) block: usize,
 }
 
 fn skeleton(dag: &Dag, tuning: &Tuning, work: &mut Work<'_>) -> Result<Skeleton, Stopped> {
@@ -170,7 +160,7 @@ mod tests {
 
     /// Each leads arcs through other steps.
     const TUNINGS: [Tuning; 6] = [
-        Tuning::USUAL,
+        USUAL,
         tuning(64, 1 << 30, 0, 1),
         tuning(1, 3, 1 << 20, 512),
         tuning(0, 0, 1 << 20, 3),

@@ -114,34 +114,28 @@ fn names(flow: &Flow) -> Vec<&str> {
 }
 
 #[test]
-fn merged_tasks_take_what_the_first_flow_leaves_open() {
-    let mut first = chain(&["a", "b"]);
-    let b = first.lookup("b").unwrap();
-    first.set_command(b, "make b");
-    first.set_seconds(b, 2.0).unwrap();
-    first.add_output(b, "x", None);
-    let mut second = chain(&["start", "c"]);
-    let start = second.lookup("start").unwrap();
-    second.set_command(start, "never run");
-    second.set_cpus(start, 4);
-    second.set_retries(start, 1);
-    second.set_priority(start, -3);
-    second.set_done(start);
-    second.add_output(start, "x", Some(9));
-    second.add_output(start, "y", None);
-    second.add_input(start, "in", Some(1));
-    second.set_temp("x");
-    second.set_memory(start, 5);
-    first.set_scratch(b, 6);
-    second.set_scratch(start, 7);
-    second.set_time_limit(start, 8.0).unwrap();
-    second.add_pool(start, "licence", 2);
-    first.set_pool_limit("licence", 3);
-    second.set_pool_limit("licence", 4);
-    second.set_pool_limit("gpu", 1);
-    let (first, second) = (first.finish().unwrap(), second.finish().unwrap());
-    let flow = first.compose(&second, &[(TaskId(1), TaskId(0))]).unwrap();
-    assert_eq!(names(&flow), ["a", "b", "c"]);
+fn a_part_keeps_what_is_said_of_its_tasks() {
+    let mut whole = chain(&["a", "b", "c"]);
+    let b = whole.lookup("b").unwrap();
+    whole.set_command(b, "make b");
+    whole.set_seconds(b, 2.0).unwrap();
+    whole.set_cpus(b, 4);
+    whole.set_retries(b, 1);
+    whole.set_priority(b, -3);
+    whole.set_done(b);
+    whole.add_output(b, "x", Some(9));
+    whole.add_output(b, "y", None);
+    whole.add_input(b, "in", Some(1));
+    whole.set_temp("x");
+    whole.set_memory(b, 5);
+    whole.set_scratch(b, 6);
+    whole.set_time_limit(b, 8.0).unwrap();
+    whole.add_pool(b, "licence", 2);
+    whole.set_pool_limit("licence", 3);
+    whole.set_pool_limit("gpu", 1);
+    let whole = whole.finish().unwrap();
+    let flow = whole.induced(&[TaskId(2), TaskId(1)]).unwrap();
+    assert_eq!(names(&flow), ["c", "b"]);
     let b = flow.find("b").unwrap();
     assert_eq!(flow.command(b), Some("make b"));
     assert_eq!(flow.seconds(b), Some(2.0));
@@ -155,35 +149,11 @@ fn merged_tasks_take_what_the_first_flow_leaves_open() {
     assert_eq!(flow.pools(b).collect::<Vec<_>>(), [("licence", 2)]);
     let limits: Vec<_> = flow.pool_limits().collect();
     assert_eq!(limits, [("licence", 3), ("gpu", 1)]);
-    let prefixed = flow.prefixed("p/").unwrap();
-    assert_eq!(prefixed.pool_limits().collect::<Vec<_>>(), limits);
     let outputs: Vec<_> = flow.outputs(b).map(|f| (f.path, f.bytes, f.temp)).collect();
     assert_eq!(outputs, [("x", Some(9), true), ("y", None, false)]);
     assert_eq!(flow.inputs(b).next().unwrap().bytes, Some(1));
-    assert_eq!(flow.dag().children(b), [TaskId(2)]);
-}
-
-#[test]
-fn names_stay_unique() {
-    let flow = chain(&["a", "b"]).finish().unwrap();
-    assert_eq!(
-        flow.sum(&flow).unwrap_err(),
-        FlowOperationError::NameTaken("a".to_owned())
-    );
-    let twice = flow.sum(&flow.prefixed("again/").unwrap()).unwrap();
-    assert_eq!(names(&twice), ["a", "b", "again/a", "again/b"]);
-    // A merged source gives its name away, so that a task of the same name elsewhere is no clash.
-    let merged = flow.compose(
-        &chain(&["a", "c"]).finish().unwrap(),
-        &[(TaskId(1), TaskId(0))],
-    );
-    assert_eq!(names(&merged.unwrap()), ["a", "b", "c"]);
-    let wrong = flow.compose(&flow, &[(TaskId(0), TaskId(0))]).unwrap_err();
-    assert_eq!(
-        wrong,
-        FlowOperationError::Dag(OperationError::NotASink(TaskId(0)))
-    );
-    let part = twice.induced(&[TaskId(3), TaskId(0), TaskId(2)]).unwrap();
-    assert_eq!(names(&part), ["again/b", "a", "again/a"]);
-    assert_eq!(part.dag().children(TaskId(2)), [TaskId(0)]);
+    assert_eq!(flow.dag().children(b), [TaskId(0)]);
+    let twice = whole.induced(&[TaskId(0), TaskId(0)]).unwrap_err();
+    let named = OperationError::NamedTwice(TaskId(0));
+    assert_eq!(twice, FlowOperationError::Dag(named));
 }

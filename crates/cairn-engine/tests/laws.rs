@@ -7,7 +7,6 @@ use cairn_engine::{
     WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
-use cairn_theory::client_game::{ClientGame, ClientId, Reply};
 use cairn_theory::game::Standing;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -407,51 +406,6 @@ fn random_play_keeps_the_laws() {
     }
     assert!(copies > 500, "{copies} copies");
     assert!(overtook > 10, "{overtook} late results before the others'");
-}
-
-/// \[RY05\], Rules 1-4: with workers of one slot the engine answers as the server of the paper does.
-#[test]
-fn workers_of_one_slot_are_the_clients_of_the_paper() {
-    for seed in 0..400 {
-        let mut random = Random::new(seed);
-        let dag = random_dag(2 + random.below(14), random.below(4), seed);
-        let order = random_order(&dag, &mut random);
-        let mut engine = Engine::new(Frozen::new(&dag), Rules::default(), order.clone());
-        let mut out = Outbox::default();
-        let now = Moment(0);
-        engine.open(now, &mut out);
-        let mut paper = ClientGame::new(&dag);
-        let workers: Vec<WorkerId> = (0..4)
-            .map(|i| engine.join(now, &format!("w{i}"), Offer::cpus(1), &mut out))
-            .collect();
-        while !engine.is_over() {
-            let client = random.below(4);
-            let (worker, client) = (workers[client], ClientId(client as u32));
-            let held = engine.workers()[worker.0 as usize].holds.clone();
-            if random.below(2) == 0 {
-                let best = |open: &[TaskId]| {
-                    let best = open.iter().min_by_key(|&&t| order.rank(t.into()));
-                    *best.unwrap()
-                };
-                let said = paper.request(client, best).unwrap();
-                let answer = engine.ask(now, worker, 1, &mut out);
-                match said {
-                    Reply::Allocated(task) => assert_eq!(answer.unwrap()[0].task, task.into()),
-                    Reply::Ignored { owes } => {
-                        assert_eq!(held[0].0, owes.into());
-                        assert_eq!(answer, Err(Refusal::Full));
-                    }
-                    Reply::Withdrawn => assert_eq!(answer, Err(Refusal::NothingEligible)),
-                }
-            } else if let [(task, token)] = held[..] {
-                let returned = paper.give_back(client).unwrap();
-                assert_eq!(task, returned.into());
-                let receipt = engine.give_back(now, task, token, Outcome::Executed, &mut out);
-                assert_eq!(receipt, Receipt::Accepted);
-            }
-        }
-        assert!(paper.position().is_finished());
-    }
 }
 
 /// Small tasks keep coming, yet the wide one starts: room is kept for it.

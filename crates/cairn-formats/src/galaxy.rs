@@ -3,12 +3,12 @@
 //! Every step is a task, inputs and subworkflows included; it is named by its number and its label, or else its
 //! tool's name, as in `3: Cutadapt`. Its kind is the tool's name.
 
-use crate::draft::{Draft, mark_at};
+use crate::draft::Draft;
 use crate::fields::Held;
 use crate::text::Text;
 use crate::visit::expecting;
 use crate::{Report, Source, json};
-use cairn_dag::{Flow, Mark, Symbol};
+use cairn_dag::{Flow, Mark, NOWHERE, Symbol};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use std::collections::HashMap;
@@ -95,7 +95,7 @@ struct Step<'a> {
 
 impl Step<'_> {
     fn mark(&self, draft: &Draft<'_, '_>) -> Mark {
-        self.key.map_or(mark_at(usize::MAX), |key| draft.mark(key))
+        self.key.map_or(NOWHERE, |key| draft.mark(key))
     }
 }
 

@@ -4,6 +4,7 @@
 use crate::draft::Draft;
 use crate::{Place, Source};
 use serde::Deserialize;
+use std::fmt::Write as _;
 
 /// Parses the whole source, or reports why not.
 pub(crate) fn parse<'s, T: Deserialize<'s>>(draft: &mut Draft<'s, '_>) -> Option<T> {
@@ -55,6 +56,25 @@ pub(crate) fn help(error: &serde_json::Error) -> &'static str {
         serde_json::error::Category::Syntax => "correct the JSON here",
         _ => "correct the value here",
     }
+}
+
+/// Appends items in brackets, each as `push` has it: a list of JSON, and of TOML.
+pub(crate) fn push_list<T>(
+    text: &mut String,
+    items: impl Iterator<Item = T>,
+    push: impl Fn(&mut String, T),
+) {
+    text.push('[');
+    for (i, item) in items.enumerate() {
+        text.push_str(if i == 0 { "" } else { ", " });
+        push(text, item);
+    }
+    text.push(']');
+}
+
+/// Appends what needs no quotes.
+pub(crate) fn push_plain(text: &mut String, value: std::fmt::Arguments<'_>) {
+    text.write_fmt(value).expect("a String takes everything");
 }
 
 /// Appends `string` in quotes, escaped.

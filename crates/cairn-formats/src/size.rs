@@ -86,8 +86,10 @@ pub fn words(bytes: u128) -> String {
     format!("{number} {}", SHOWN[unit])
 }
 
-/// The very same number of bytes, as [`parse`] reads it: in the largest unit that needs at most three decimals.
+/// The very same number of bytes, as [`parse`] reads it: in the largest unit that needs at most three decimals, for with more it
+/// is whole in a smaller one.
 pub fn exact(bytes: u128) -> String {
+    // None above: from 2⁵³ bytes on, nine thousand TB, there are no fractions, and whole TB are no longer than whole PB.
     const UPTO: [(&str, u128); 4] = [
         ("TB", 1_000_000_000_000),
         ("GB", 1_000_000_000),

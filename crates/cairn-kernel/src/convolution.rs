@@ -30,7 +30,8 @@ impl Value for u32 {
     }
 }
 
-/// "Cannot be reached" among signed values. Far from overflow when a few of them are added up.
+/// "Cannot be reached" among signed values. A quarter of the least: two of them added up do not overflow, and one with a real
+/// value, which must be within ±2²⁸, is still told from all real ones.
 pub const NEVER: i32 = i32::MIN / 4;
 
 impl Value for i32 {

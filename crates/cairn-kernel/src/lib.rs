@@ -1,13 +1,16 @@
 //! The tools that theory and planner share. Knows no dag, no task and no schedule.
 //!
-//! [`Work`] counts what an answer costs and can be stopped; [`Rows`] and [`DisjointSets`] hold graphs; [`convolve`] adds
+//! [`Work`] counts what an answer costs and can be stopped; [`Rows`] and [`DisjointSets`] hold graphs; [`completed`]
+//! counts down who waits, [`Growing`] gives out the largest first; [`convolve`] adds
 //! profiles up and [`corners`] finds their envelope; a [`Puzzle`] asks for the best so many tasks, [`colours`] number it,
 //! and where it is nearly a tree [`tree_program`] answers.
 
 mod colours;
 mod convolution;
+mod countdown;
 mod disjoint_sets;
 mod envelope;
+mod growing;
 mod id;
 mod mix;
 mod puzzle;
@@ -17,8 +20,10 @@ mod work;
 
 pub use colours::{Joins, colours};
 pub use convolution::{NEVER, Price, Value, convolve, convolve_paid, convolve_within, signed};
+pub use countdown::completed;
 pub use disjoint_sets::DisjointSets;
 pub use envelope::corners;
+pub use growing::Growing;
 pub use id::{Id, NONE, long, narrow, places, wide};
 pub use mix::{GOLDEN, mix};
 pub use puzzle::{Puzzle, SCALE, largest_shares, part};

@@ -1,6 +1,6 @@
 //! A puzzle: choose so many tasks that the prizes they buy together are worth most. Knows not what they stand for.
 
-use crate::{Id, Rows, long, narrow, wide};
+use crate::{Id, Rows, completed, long, narrow, wide};
 
 /// Tasks and the prizes that need some of them: a weighted bipartite graph, with or without gates.
 ///
@@ -180,12 +180,8 @@ impl<T: Id, P: Id> Puzzle<T, P> {
         out.push(0);
         for &v in order {
             gained += self.own[v.index()];
-            for &p in self.prizes(v) {
-                lacking[p.index()] -= 1;
-                if lacking[p.index()] == 0 {
-                    gained += self.weight[p.index()];
-                }
-            }
+            let bought = completed(self.prizes(v).iter().copied(), &mut lacking);
+            gained += bought.map(|p| self.weight[p.index()]).sum::<u32>();
             out.push(gained);
         }
         out

@@ -10,21 +10,21 @@
 
 /// Blocks, before the hull is asked.
 pub(crate) mod theory {
-    use cairn_theory::survey::Steps;
+    use cairn_theory::survey::SurveyEffort;
 
     /// A fifth of the theory's own: where blocks are hard, the hull answers sooner.
-    pub(crate) fn usual() -> Steps {
-        Steps {
+    pub(crate) fn usual() -> SurveyEffort {
+        SurveyEffort {
             block_states: 20_000,
             all_states: 400_000,
             give_up_early: true,
-            ..Steps::default()
+            ..SurveyEffort::default()
         }
     }
 
     /// A twentieth of that: some milliseconds.
-    pub(crate) fn quick() -> Steps {
-        Steps {
+    pub(crate) fn quick() -> SurveyEffort {
+        SurveyEffort {
             block_states: 1_000,
             all_states: 20_000,
             ..usual()
@@ -64,16 +64,20 @@ pub(crate) mod policy {
 
 /// Deciding along the hull, a round; the later ones have eight times as many.
 pub(crate) mod decide {
-    use crate::decide::{ComponentSteps, DecideSteps};
+    use crate::decide::{ComponentEffort, DecideEffort};
 
     /// A second or two at the worst for a few thousand tasks.
-    pub(crate) const USUAL: DecideSteps = DecideSteps {
+    pub(crate) const USUAL: DecideEffort = DecideEffort {
         component: component::USUAL,
         // About four components' worth: with many different ones each gets less.
         components: 150_000_000,
         // The bound across intervals that helps most for its price.
         forest: 200_000_000,
+        // A third of what all components have, half a second. A judgement: with less, gaps stay open between bound and real sets
+        // that a window would close; with more, people wait for windows, which cost more than all else and give less.
         across: 50_000_000,
+        // Once, for the last order. A window of 13 items is some 10⁵ steps, and windows overlap by half: three passes over a
+        // thousand items. A judgement: with less the last ones are cut short, with more people wait for a larger area alone.
         improve: 60_000_000,
         // For words alone: the verdict stands without.
         pair: 20_000_000,
@@ -81,11 +85,13 @@ pub(crate) mod decide {
         most_for_across: 12_000,
         // 1, 8 and 64 times the steps: a fourth round would take minutes.
         rounds: 3,
+        // Up to about so many tasks all rounds take a second or two; beyond, nobody should wait longer for a better order where
+        // the verdict is known. A judgement.
         most_to_polish: 2_500,
     };
 
     /// Some ten seconds.
-    pub(crate) const THOROUGH: DecideSteps = DecideSteps {
+    pub(crate) const THOROUGH: DecideEffort = DecideEffort {
         component: component::THOROUGH,
         components: 1_000_000_000,
         across: 200_000_000,
@@ -94,7 +100,7 @@ pub(crate) mod decide {
     };
 
     /// Nothing beside the hull.
-    pub(crate) const QUICK: DecideSteps = DecideSteps {
+    pub(crate) const QUICK: DecideEffort = DecideEffort {
         components: 0,
         forest: 0,
         across: 0,
@@ -105,17 +111,19 @@ pub(crate) mod decide {
     };
 
     mod component {
-        use super::ComponentSteps;
+        use super::ComponentEffort;
 
-        pub(super) const USUAL: ComponentSteps = ComponentSteps {
+        pub(super) const USUAL: ComponentEffort = ComponentEffort {
             // Wider beams seldom find more at first, and cost in proportion.
             beam: 30,
+            // A quarter of a second, and a 64th of it in the first round, which decides most. A judgement: with less, components
+            // of some hundred nodes keep the chord; with more, one that is hopeless holds up the whole plan.
             steps: 24_000_000,
             enumerate: true,
         };
 
         /// Eleven times as many steps.
-        pub(super) const THOROUGH: ComponentSteps = ComponentSteps {
+        pub(super) const THOROUGH: ComponentEffort = ComponentEffort {
             steps: 260_000_000,
             ..USUAL
         };

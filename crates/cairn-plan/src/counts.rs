@@ -2,6 +2,7 @@
 
 pub(crate) use cairn_dag::narrow;
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::completed;
 
 /// A count for sums that may pass 32 bits.
 #[inline]
@@ -37,13 +38,7 @@ pub(crate) fn opened<'a>(
     task: TaskId,
     waiting: &'a mut [u32],
 ) -> impl Iterator<Item = TaskId> + 'a {
-    let is_last = |child: &TaskId| {
-        let left = &mut waiting[child.index()];
-        // Zero just once: whoever is given out here is given out by the last of its parents.
-        *left -= 1;
-        *left == 0
-    };
-    dag.children(task).iter().copied().filter(is_last)
+    completed(dag.children(task).iter().copied(), waiting)
 }
 
 /// The members of a bit set given word by word, rising.

@@ -6,6 +6,10 @@
 //! different times ([`weighted_order`]), the best tasks for a batch of requests ([`batch`]), and which of equally good
 //! tasks goes first ([`break_ties`]). [`certificate()`] writes a plan down for a checker that does not trust this crate;
 //! [`foresee`] tells what that checker will prove.
+//!
+//! What has one budget takes a [`Work`], as all does beneath. What shares out steps of its own, to every part of the work as much as
+//! its effort says, is handed the question "stop?" alone, and makes a [`Work`] of it for each: [`plan()`], a batch and a sequence of
+//! them, the candidates of [`policy::Rules`]. So is [`certificate()`], which has no budget: half of one proves nothing.
 
 pub mod batch;
 mod budgets;
@@ -18,6 +22,7 @@ mod decide;
 mod error;
 mod hull;
 mod hull_proof;
+mod nearness;
 mod obstacle;
 mod order;
 mod pace;

@@ -1,10 +1,10 @@
 //! An order along the chain of the hull: optimal at every vertex, greedy in between. Knows no proofs.
 
 use crate::counts::{narrow, parents_left};
+use crate::nearness::{WHOLE, nearness};
 use crate::{Hull, Weights};
 use cairn_dag::{Dag, TaskId};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use cairn_kernel::Growing;
 
 /// Executes piece after piece of the chain, sinks last. Inside a piece always the eligible task whose execution
 /// makes most tasks eligible now; among equals the one that brings its children nearest, then the smaller id.
@@ -33,23 +33,22 @@ pub(crate) fn chain_order_by_cost(dag: &Dag, hull: &Hull, weights: &Weights) -> 
     order
 }
 
-/// (gain now, nearness of children, id): the largest is executed next. The first two by unit of cost, as the bits of
-/// floats, which sort like the numbers as none is negative.
-type Entry = (u64, u64, Reverse<TaskId>);
+/// (gain now, nearness of children): the largest is executed next. By unit of cost, as the bits of floats, which sort like the
+/// numbers as none is negative.
+type Key = (u64, u64);
 
 struct Greedy<'a> {
     dag: &'a Dag,
     weights: &'a Weights,
-    /// By task: parents not executed, and the exclusive or of their ids, which names the last one left.
+    /// By task: parents not executed, and the exclusive or of their ids, which names the last one left: so it is counted here.
     missing: Vec<u32>,
     last: Vec<u32>,
     /// By task: children that lack nothing else.
     gain: Vec<u32>,
     near: Vec<u32>,
-    executed: Vec<bool>,
     /// By task: whether its piece has begun, so that it may go once it is eligible.
     offered: Vec<bool>,
-    heap: BinaryHeap<Entry>,
+    eligible: Growing<Key, TaskId>,
     order: Vec<TaskId>,
 }
 
@@ -62,20 +61,18 @@ impl<'a> Greedy<'a> {
                 .filter(|c| missing[c.index()] == 1)
                 .count()
         };
-        let nearness = |t: TaskId| {
-            // In thousandths: integers, so that equal tasks are equal everywhere.
-            let each = dag.children(t).iter().map(|c| 1000 / missing[c.index()]);
-            each.sum()
+        let near = |t: TaskId| {
+            let children = dag.children(t).iter();
+            children.map(|c| nearness(missing[c.index()])).sum()
         };
         Greedy {
             last: (dag.tasks())
                 .map(|t| dag.parents(t).iter().fold(0, |x, p| x ^ p.0))
                 .collect(),
             gain: dag.tasks().map(|t| narrow(only(t))).collect(),
-            near: dag.tasks().map(nearness).collect(),
-            executed: vec![false; dag.len()],
+            near: dag.tasks().map(near).collect(),
             offered: vec![false; dag.len()],
-            heap: BinaryHeap::new(),
+            eligible: Growing::of(dag.len(), []),
             order: Vec::with_capacity(dag.len()),
             missing,
             dag,
@@ -83,13 +80,13 @@ impl<'a> Greedy<'a> {
         }
     }
 
-    fn entry(&self, task: TaskId) -> Entry {
+    fn key(&self, task: TaskId) -> Key {
         let rate = |worth: u32| match self.weights.cost(task.index()) {
             0 => f64::INFINITY.to_bits(),
             cost => (f64::from(worth) / cost as f64).to_bits(),
         };
         let (gain, near) = (self.gain[task.index()], self.near[task.index()]);
-        (rate(gain), rate(near), Reverse(task))
+        (rate(gain), rate(near))
     }
 
     /// Executes the tasks of a piece, all of which have their parents in this piece or an earlier one.
@@ -98,14 +95,11 @@ impl<'a> Greedy<'a> {
         for &task in piece {
             self.offered[task.index()] = true;
             if self.missing[task.index()] == 0 {
-                self.heap.push(self.entry(task));
+                self.eligible.push(self.key(task), task);
             }
         }
-        while let Some((_, _, Reverse(task))) = self.heap.pop() {
-            // Keys only grow, and each growth pushed a newer entry: the first one popped is the newest.
-            if !std::mem::replace(&mut self.executed[task.index()], true) {
-                self.execute(task);
-            }
+        while let Some(task) = self.eligible.pop() {
+            self.execute(task);
         }
     }
 
@@ -116,15 +110,15 @@ impl<'a> Greedy<'a> {
             self.missing[c] -= 1;
             self.last[c] ^= task.0;
             match self.missing[c] {
-                0 if self.offered[c] => self.heap.push(self.entry(child)),
+                0 if self.offered[c] => self.eligible.push(self.key(child), child),
                 1 => {
                     let last = TaskId(self.last[c]);
                     self.gain[last.index()] += 1;
-                    // From half of a thousand to all of it. Earlier changes of nearness are not told to the parents:
+                    // From half to all of it. Earlier changes of nearness are not told to the parents:
                     // that would be a step for every pair of parents.
-                    self.near[last.index()] += 500;
+                    self.near[last.index()] += WHOLE - nearness(2);
                     if self.offered[last.index()] && self.missing[last.index()] == 0 {
-                        self.heap.push(self.entry(last));
+                        self.eligible.push(self.key(last), last);
                     }
                 }
                 _ => {}

@@ -98,9 +98,9 @@ pub struct SearchRecord {
 #[derive(Clone, Copy, Debug)]
 pub struct PlanEffort {
     /// For blocks and priorities.
-    pub theory: survey::Steps,
+    pub theory: survey::SurveyEffort,
     /// For deciding along the hull.
-    pub decide: decide::DecideSteps,
+    pub decide: decide::DecideEffort,
 }
 
 impl Default for PlanEffort {
@@ -140,7 +140,7 @@ impl PlanEffort {
 /// IC-optimal (\[MRY06\], Theorem 7). Where that fails, the [hull](crate::hull()) gives an order that is best at every
 /// vertex and a bound everywhere, and the components between vertices are decided one by one.
 ///
-/// The theory and the hull take near-linear time as measured; what comes after is bounded by the steps in `limits`.
+/// The theory and the hull take near-linear time as measured; what comes after is bounded by the steps in `effort`.
 /// Deterministic as long as `stop` never answers yes; when it does, the best so far is returned, and what it claims
 /// holds.
 ///
@@ -155,8 +155,8 @@ impl PlanEffort {
 ///
 /// # Panics
 /// If the dag has more than 2³¹ tasks and arcs.
-pub fn plan<'a>(dag: &'a Dag, limits: &PlanEffort, stop: &(dyn Fn() -> bool + Sync)) -> Plan<'a> {
-    match linearize(dag, &limits.theory, &mut Work::until(stop)) {
+pub fn plan<'a>(dag: &'a Dag, effort: &PlanEffort, stop: &(dyn Fn() -> bool + Sync)) -> Plan<'a> {
+    match linearize(dag, &effort.theory, &mut Work::until(stop)) {
         Ok(Linearization { order, proof }) => {
             let ranks = proof.ranks.len();
             let profile = profile(dag, &order).expect("linearizations are topological orders");
@@ -176,14 +176,14 @@ pub fn plan<'a>(dag: &'a Dag, limits: &PlanEffort, stop: &(dyn Fn() -> bool + Sy
                 checked: Foreseen::default(),
             }
         }
-        Err(failure) => plan_by_hull(dag, failure, limits, stop),
+        Err(failure) => plan_by_hull(dag, failure, effort, stop),
     }
 }
 
 fn plan_by_hull<'a>(
     dag: &Dag,
     failure: Box<Failure<'a>>,
-    limits: &PlanEffort,
+    effort: &PlanEffort,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Plan<'a> {
     // The skeleton has the same ideals and the same eligible tasks, and fewer arcs.
@@ -205,7 +205,7 @@ fn plan_by_hull<'a>(
         None => chain_at_once(skeleton, longest),
     };
     // Its own budgets, and the same question: what the hull took is no reason to decide less.
-    let decision = decide::decide(skeleton, &chain, &limits.decide, &mut Work::until(stop));
+    let decision = decide::decide(skeleton, &chain, &effort.decide, &mut Work::until(stop));
     let search = hull.as_ref().map(|hull| SearchRecord {
         vertices: chain.is_edge.len().saturating_sub(1),
         is_hull_complete: hull.is_complete(),

@@ -10,7 +10,7 @@ mod rules;
 mod share;
 mod sketch;
 
-pub use blend::blend;
+pub(crate) use blend::blend;
 pub use descendants::descendants;
 pub(crate) use descendants::descendants_work;
 pub(crate) use path_hull::path_hull;
@@ -20,6 +20,7 @@ pub use share::share;
 
 use crate::counts::{children_left, narrow, opened, parents_left};
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::Growing;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -111,34 +112,32 @@ pub fn memory(dag: &Dag) -> Vec<TaskId> {
     let mut waiting = parents_left(dag);
     let mut open_children = children_left(dag);
     let mut closes = vec![0i64; dag.len()];
-    let mut executed = vec![false; dag.len()];
-    // Entries are never removed when a key rises: a newer entry is pushed, and the old one finds the task executed.
-    let mut heap: BinaryHeap<(i64, u32, Reverse<TaskId>)> = BinaryHeap::new();
     let mut since = vec![0u32; dag.len()];
     let key = |closes: &[i64], t: TaskId| closes[t.index()] - i64::from(!dag.is_sink(t));
-    heap.extend(dag.sources().map(|t| (key(&closes, t), 0, Reverse(t))));
+    let sources = dag.sources().map(|t| ((key(&closes, t), 0), t));
+    let mut eligible = Growing::of(dag.len(), sources);
     let mut order = Vec::with_capacity(dag.len());
-    while let Some((_, _, Reverse(task))) = heap.pop() {
-        if std::mem::replace(&mut executed[task.index()], true) {
-            continue;
-        }
+    while let Some(task) = eligible.pop() {
         order.push(task);
         let step = narrow(order.len());
         for child in opened(dag, task, &mut waiting) {
             since[child.index()] = step;
             let lasts = dag.parents(child).iter();
             closes[child.index()] = lasts.filter(|p| open_children[p.index()] == 1).count() as i64;
-            heap.push((key(&closes, child), step, Reverse(child)));
+            eligible.push((key(&closes, child), step), child);
         }
         for &parent in dag.parents(task) {
             open_children[parent.index()] -= 1;
             if open_children[parent.index()] == 1 {
                 // Once for each parent, when its last child but one goes: O(arcs) in all.
-                let last = dag.children(parent).iter().find(|c| !executed[c.index()]);
+                let last = dag
+                    .children(parent)
+                    .iter()
+                    .find(|c| !eligible.is_popped(**c));
                 let last = *last.expect("one child is left");
                 if waiting[last.index()] == 0 {
                     closes[last.index()] += 1;
-                    heap.push((key(&closes, last), since[last.index()], Reverse(last)));
+                    eligible.push((key(&closes, last), since[last.index()]), last);
                 }
             }
         }

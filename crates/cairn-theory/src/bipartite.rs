@@ -1,6 +1,6 @@
 //! Bipartite dags with their own dense numbering: what a block looks like when cut out. Knows no larger dag.
 
-use cairn_kernel::{DisjointSets, Joins, Rows, narrow, wide};
+use cairn_kernel::{DisjointSets, Joins, Rows, completed, narrow, wide};
 
 /// A bipartite dag: arcs go from sources `0..sources` to sinks `0..sinks`, both numbered from 0.
 ///
@@ -134,10 +134,8 @@ impl Bipartite {
                 !std::mem::replace(&mut executed[wide(u)], true),
                 "source {u} twice"
             );
-            for &v in self.children(u) {
-                waiting[wide(v)] -= 1;
-                eligible += u32::from(waiting[wide(v)] == 0);
-            }
+            let opened = completed(self.children(u).iter().copied(), &mut waiting);
+            eligible += narrow(opened.count());
             out.push(eligible);
         }
         out

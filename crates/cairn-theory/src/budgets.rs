@@ -8,9 +8,9 @@
 
 /// Blocks, by default; `cairn plan` allows less, since the hull comes next.
 pub(crate) mod survey {
-    use crate::survey::Steps;
+    use crate::survey::SurveyEffort;
 
-    pub(crate) const DEFAULT: Steps = Steps {
+    pub(crate) const DEFAULT: SurveyEffort = SurveyEffort {
         // A state costs about a microsecond for every 64 arcs: a tenth of a second for one block.
         block_states: 100_000,
         // Two seconds for all blocks, however many are hard.

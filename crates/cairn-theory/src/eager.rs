@@ -33,11 +33,11 @@ pub(crate) fn eager_order(block: &Bipartite) -> Vec<u32> {
 struct Eager<'a> {
     block: &'a Bipartite,
     executed: Vec<bool>,
-    /// Parents each sink still misses.
+    /// Parents each sink still misses. Counted here, since a sink is entered anew under each number.
     missing: Vec<u32>,
     /// For each source, how many sinks miss it alone, and how many it and one other.
     yields: Vec<(u32, u32)>,
-    /// Entries may be outdated: checked when taken.
+    /// Entries may be outdated: checked when taken. Not the kernel's `Growing`, since the second number of a yield may fall.
     sources: BinaryHeap<((u32, u32), Reverse<u32>)>,
     sinks: BinaryHeap<Reverse<(u32, u32)>>,
 }

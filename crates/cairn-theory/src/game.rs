@@ -1,8 +1,8 @@
 //! The one game: where each task stands, and what may happen to it. Knows no clients, no clock and no policy.
 //!
 //! Everything that executes tasks plays this game: the papers' three games are views of it ([`Game`] with one task a
-//! step is the simplified pebble game, [`ClientGame`](crate::client_game::ClientGame) the one with clients,
-//! `batch_game.rs` the batched one), and whoever chooses batches or simulates workers
+//! step is the simplified pebble game, `cairn-engine/tests/client_game.rs` has the one with clients, `batch_game.rs` the
+//! batched one), and whoever chooses batches or simulates workers
 //! keeps its books beside it.
 
 use cairn_dag::{Dag, TaskId};
@@ -215,7 +215,7 @@ pub enum IllegalMove {
 /// assert_eq!(opened, [TaskId(1), TaskId(2)]);
 /// assert!(game.execute(TaskId(3), |_| ()).is_err());
 /// game.lease(TaskId(2)).unwrap();
-/// assert_eq!((game.eligible_count(), game.leased_count()), (1, 1));
+/// assert_eq!((game.eligible_count(), game.count(Standing::Leased)), (1, 1));
 /// ```
 #[derive(Clone, Debug)]
 pub struct Game<'d> {
@@ -274,11 +274,6 @@ impl<'d> Game<'d> {
     #[inline]
     pub fn eligible_count(&self) -> usize {
         self.count(Standing::Eligible)
-    }
-
-    /// How many tasks are leased.
-    pub fn leased_count(&self) -> usize {
-        self.count(Standing::Leased)
     }
 
     /// How many tasks have been executed.

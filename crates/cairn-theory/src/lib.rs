@@ -6,19 +6,19 @@
 //!
 //! ```
 //! use cairn_dag::Dag;
-//! use cairn_theory::{Work, linearize::linearize, profile::profile, survey::Steps};
+//! use cairn_theory::{Work, linearize::linearize, profile::profile, survey::SurveyEffort};
 //! let dag = Dag::from_arcs(5, vec![(0, 2), (0, 3), (1, 3), (1, 4)]).unwrap();
-//! let found = linearize(&dag, &Steps::default(), &mut Work::unlimited()).unwrap();
+//! let found = linearize(&dag, &SurveyEffort::default(), &mut Work::unlimited()).unwrap();
 //! assert_eq!(profile(&dag, &found.order).unwrap(), [2, 2, 3, 2, 1, 0]);
 //! ```
 //!
 //! The way there: [`split`] (blocks and super-dag), [`recognise`] and [`catalogue`], [`strand`], [`tree`] and
 //! [`search`] (orders and profiles of blocks), gathered in a [`survey`]; [`priority`] (▷), [`merge`] (sums) and
-//! [`ranks`]; and [`linearize`]. Beside it: the games ([`game`], [`client_game`]), what an
-//! order is worth ([`profile`], [`memory`], [`storage`]) and the word for it ([`Verdict`]), and families given by formula ([`families`]).
+//! [`ranks`]; and [`linearize`]. Beside it: the one game ([`game`]), what an order is worth ([`profile`], [`memory`],
+//! [`storage`]) and the word for it ([`Verdict`]), and families given by formula ([`families`]).
 //!
 //! What the papers state and nobody runs is kept as laws that tests check: duality (`dual.rs`), the batched game
-//! (`batch_game.rs`).
+//! (`batch_game.rs`), and beside the engine the game with clients (`cairn-engine/tests/client_game.rs`).
 //!
 //! References, cited by these names:
 //! - \[MRY06\] Malewicz, Rosenberg, Yurkewych, "Toward a theory for scheduling dags in Internet-based computing"
@@ -41,7 +41,6 @@ mod undirected;
 mod verdict;
 
 pub mod catalogue;
-pub mod client_game;
 pub mod families;
 pub mod game;
 pub mod linearize;

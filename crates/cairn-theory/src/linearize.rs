@@ -4,7 +4,7 @@
 use crate::merge::largest_merge;
 use crate::ranks::{Admission, Class, ClassId, NoChain, Rank, chain};
 use crate::split::BlockId;
-use crate::survey::{Solution, Steps, Survey};
+use crate::survey::{Solution, Survey, SurveyEffort};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{Rows, Work, narrow, places, wide};
 
@@ -84,7 +84,7 @@ pub enum Obstacle {
         /// The block.
         block: BlockId,
     },
-    /// A block is too hard for exact methods within the limits.
+    /// A block is too hard for exact methods within the effort.
     #[error("block {block:?} is too hard: {sources} sources, {sinks} sinks")]
     TooHard {
         /// The block.
@@ -104,7 +104,7 @@ pub enum Obstacle {
         /// The other.
         second: BlockId,
     },
-    /// A test of ▷ or of a sum would take more work than the limits allow.
+    /// A test of ▷ or of a sum would take more work than the effort allows.
     #[error("▷ test too large between blocks {first:?} and {second:?}")]
     TestTooLarge {
         /// One block.
@@ -167,15 +167,15 @@ impl Failure<'_> {
 /// 4. No arc of the super-dag may lead from a later rank to an earlier one.
 /// 5. Blocks in topological order, stably sorted by rank; then the sinks of the dag, isolated tasks among them.
 ///
-/// Time near-linear in tasks plus arcs beside the skeleton and what [`Steps`] allow, or until `work` says stop: then
+/// Time near-linear in tasks plus arcs beside the skeleton and what [`SurveyEffort`] allows, or until `work` says stop: then
 /// shortcut arcs are left in, blocks count as too hard, and tests of ▷ as too large.
 ///
 /// ```
 /// use cairn_dag::Dag;
 /// use cairn_theory::linearize::{linearize, Theorem};
-/// use cairn_theory::{Work, survey::Steps};
+/// use cairn_theory::{Work, survey::SurveyEffort};
 /// let diamond = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)]).unwrap();
-/// let found = linearize(&diamond, &Steps::default(), &mut Work::unlimited()).unwrap();
+/// let found = linearize(&diamond, &SurveyEffort::default(), &mut Work::unlimited()).unwrap();
 /// assert_eq!(found.order.len(), 4);
 /// assert_eq!(found.proof.theorem(), Theorem::Linear);
 /// ```
@@ -184,11 +184,11 @@ impl Failure<'_> {
 /// The first [`Obstacle`], with the blocks.
 pub fn linearize<'a>(
     dag: &'a Dag,
-    limits: &Steps,
+    effort: &SurveyEffort,
     work: &mut Work<'_>,
 ) -> Result<Linearization<'a>, Box<Failure<'a>>> {
-    let survey = Survey::new(dag, limits, work);
-    match plan(&survey, &mut work.part(limits.work)) {
+    let survey = Survey::new(dag, effort, work);
+    match plan(&survey, &mut work.part(effort.work)) {
         Ok((order, ranks, blocks)) => Ok(Linearization {
             order,
             proof: Proof {

@@ -2,7 +2,7 @@
 
 use crate::Bipartite;
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{NONE, Rows, ids, narrow, wide};
+use cairn_kernel::{NONE, Rows, completed, ids, narrow, wide};
 
 ids! {
     /// A block of one decomposition: a dense index, `0..blocks`.
@@ -191,12 +191,8 @@ impl Decomposition {
         while next < order.len() {
             let block = order[next];
             next += 1;
-            for (to, _) in self.super_arcs(block) {
-                waiting[to.index()] -= 1;
-                if waiting[to.index()] == 0 {
-                    order.push(to);
-                }
-            }
+            let fed = self.super_arcs(block).map(|(to, _)| to);
+            order.extend(completed(fed, &mut waiting));
         }
         order
     }

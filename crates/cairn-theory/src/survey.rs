@@ -19,7 +19,7 @@ ids! {
 /// How much work may be spent where no near-linear method is known. Counted in steps, not seconds, so that the same
 /// dag gets the same answer everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Steps {
+pub struct SurveyEffort {
     /// States of exact search for one block that is no tree. A state of a block of more than 64 arcs counts as several,
     /// as it costs more: one for every 64 arcs.
     pub block_states: u64,
@@ -38,9 +38,9 @@ pub struct Steps {
     pub give_up_early: bool,
 }
 
-impl Default for Steps {
+impl Default for SurveyEffort {
     /// A few seconds in all at the very worst.
-    fn default() -> Steps {
+    fn default() -> SurveyEffort {
         budgets::survey::DEFAULT
     }
 }
@@ -52,9 +52,9 @@ pub(crate) enum Solution {
     Optimal(ClassId),
     /// It admits none, proved; the best at each step alone is the profile of this class.
     NoneExists(ClassId),
-    /// Its optimal profile is that of this class; whether an order attains it was not found out within the limits.
+    /// Its optimal profile is that of this class; whether an order attains it was not found out within the effort.
     Undecided(ClassId),
-    /// It is too large for exact methods within the limits.
+    /// It is too large for exact methods within the effort.
     TooHard,
 }
 
@@ -74,15 +74,15 @@ impl Solution {
 /// profile. Blocks with equal profiles form a *class*.
 ///
 /// Near-linear: closed forms for the catalogue, the lexicographic greedy for strands, the tree program and exact
-/// search within [`Steps`] for the rest. Blocks that are equal after a cheap renumbering are solved once. Space is
+/// search within [`SurveyEffort`] for the rest. Blocks that are equal after a cheap renumbering are solved once. Space is
 /// some 50 bytes a task, and all is in flat arrays; profiles and kinds are stored once for all blocks that share
 /// them.
 ///
 /// ```
 /// use cairn_dag::Dag;
-/// use cairn_theory::{Work, survey::{Steps, Survey}};
+/// use cairn_theory::{Work, survey::{SurveyEffort, Survey}};
 /// let diamond = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)]).unwrap();
-/// let survey = Survey::new(&diamond, &Steps::default(), &mut Work::unlimited());
+/// let survey = Survey::new(&diamond, &SurveyEffort::default(), &mut Work::unlimited());
 /// let kinds: Vec<String> = survey.blocks().blocks().map(|b| survey.kind(b).to_string()).collect();
 /// assert_eq!(kinds, ["W(1,2)", "M(1,2)"]);
 /// ```
@@ -118,9 +118,9 @@ impl<'a> Survey<'a> {
     /// Looks at every block of `dag`. If the dag is not composite and has shortcut arcs, at those of its skeleton
     /// instead: both have the same schedules of the same quality (\[MRY06\], Theorem 5). When it is time to stop, there is
     /// no skeleton, and what has no closed form counts as too hard; the rest is linear.
-    pub fn new(dag: &'a Dag, limits: &Steps, work: &mut Work<'_>) -> Survey<'a> {
+    pub fn new(dag: &'a Dag, effort: &SurveyEffort, work: &mut Work<'_>) -> Survey<'a> {
         let (dag, removed, blocks) = decompose(dag, work);
-        let mut surveyor = Surveyor::new(limits, work);
+        let mut surveyor = Surveyor::new(effort, work);
         // Then no solution of blocks makes a linearization; kinds with a closed form are named all the same.
         surveyor.has_failed = !blocks.is_composite();
         let mut kind_of = Vec::with_capacity(blocks.len());
@@ -208,7 +208,7 @@ fn decompose<'a>(dag: &'a Dag, work: &Work<'_>) -> (Cow<'a, Dag>, usize, Decompo
         return (Cow::Borrowed(dag), 0, blocks);
     }
     // Only now: the skeleton takes longer than the blocks of most dags. Under the same question alone, as it is no part of
-    // what the limits bound.
+    // what the effort bounds.
     match dag.skeleton_within(&mut work.part(u64::MAX)) {
         Ok(skeleton) if skeleton.removed > 0 => {
             let blocks = Decomposition::new(&skeleton.dag);
@@ -221,7 +221,7 @@ fn decompose<'a>(dag: &'a Dag, work: &Work<'_>) -> (Cow<'a, Dag>, usize, Decompo
 
 /// Solves one block after the other, remembering what can be shared.
 struct Surveyor<'a, 'w> {
-    limits: &'a Steps,
+    effort: &'a SurveyEffort,
     work: &'a mut Work<'w>,
     /// For all blocks together: states of search, and steps on trees.
     states: Work<'w>,
@@ -250,11 +250,11 @@ struct Pending {
 }
 
 impl<'a, 'w> Surveyor<'a, 'w> {
-    fn new(limits: &'a Steps, work: &'a mut Work<'w>) -> Surveyor<'a, 'w> {
+    fn new(effort: &'a SurveyEffort, work: &'a mut Work<'w>) -> Surveyor<'a, 'w> {
         Surveyor {
-            limits,
-            states: work.part(limits.all_states),
-            tree_steps: work.part(limits.all_tree_steps),
+            effort,
+            states: work.part(effort.all_states),
+            tree_steps: work.part(effort.all_tree_steps),
             work,
             has_failed: false,
             block: Bipartite::empty(),
@@ -307,7 +307,7 @@ impl<'a, 'w> Surveyor<'a, 'w> {
 
     /// Solves a block whose kind does not tell its profile: looked up, or else by the tree program or by search.
     fn solve_any(&mut self, id: BlockId, kind: &Kind, number: KindId) -> Solution {
-        if self.has_failed && self.limits.give_up_early {
+        if self.has_failed && self.effort.give_up_early {
             self.order.clear();
             self.order.extend(0..narrow(self.block.sources()));
             return Solution::TooHard;
@@ -350,10 +350,10 @@ impl<'a, 'w> Surveyor<'a, 'w> {
     }
 
     fn find_tree(&mut self, block: &Bipartite) -> Option<TreeAnswer> {
-        if block.sources() > self.limits.tree_sources {
+        if block.sources() > self.effort.tree_sources {
             return None;
         }
-        let most = self.limits.tree_steps.min(self.tree_steps.left());
+        let most = self.effort.tree_steps.min(self.tree_steps.left());
         let answer = tree::solve_within(block, &mut self.tree_steps.part(most))?;
         // What was spent is not told; a decided tree seldom takes more than its profile.
         let spent = match answer.order {
@@ -367,7 +367,7 @@ impl<'a, 'w> Surveyor<'a, 'w> {
     fn find_any(&mut self, block: &Bipartite) -> Option<TreeAnswer> {
         // Not zero, as a block has an arc.
         let price = long(block.arc_count().div_ceil(64));
-        let most = self.limits.block_states.min(self.states.left()) / price;
+        let most = self.effort.block_states.min(self.states.left()) / price;
         // No search of a block visits more states than it has sets of sources.
         let sets = 1u64
             .checked_shl(narrow(block.sources()))
@@ -445,7 +445,7 @@ mod tests {
         /// Every block of every dag: the order attains the optimum at every step, or there is none.
         #[test]
         fn every_block_is_solved_right(dag in any_dag(14)) {
-            let survey = Survey::new(&dag, &Steps::default(), &mut Work::unlimited());
+            let survey = Survey::new(&dag, &SurveyEffort::default(), &mut Work::unlimited());
             let mut copies = vec![0; survey.classes().len()];
             for b in survey.blocks().blocks() {
                 let block = survey.blocks().cut(survey.dag(), b);
@@ -477,8 +477,8 @@ mod tests {
         #[test]
         fn shortcuts_change_nothing(dag in any_dag(14)) {
             let skeleton = dag.skeleton();
-            let survey = Survey::new(&dag, &Steps::default(), &mut Work::unlimited());
-            let plain = Survey::new(&skeleton.dag, &Steps::default(), &mut Work::unlimited());
+            let survey = Survey::new(&dag, &SurveyEffort::default(), &mut Work::unlimited());
+            let plain = Survey::new(&skeleton.dag, &SurveyEffort::default(), &mut Work::unlimited());
             prop_assert_eq!(survey.removed(), skeleton.removed);
             prop_assert_eq!(survey.blocks().len(), plain.blocks().len());
             prop_assert_eq!(survey.order, plain.order);
@@ -494,20 +494,20 @@ mod tests {
             .map(|i| (i / 3, 3 + i % 3))
             .collect();
         let dag = Dag::from_arcs(6, arcs).unwrap();
-        let solution = |limits: &Steps| {
-            Survey::new(&dag, limits, &mut Work::unlimited()).solution(BlockId::new(0))
+        let solution = |effort: &SurveyEffort| {
+            Survey::new(&dag, effort, &mut Work::unlimited()).solution(BlockId::new(0))
         };
         assert_eq!(
-            solution(&Steps::default()),
+            solution(&SurveyEffort::default()),
             Solution::Optimal(ClassId::new(0))
         );
-        let stingy = Steps {
+        let stingy = SurveyEffort {
             block_states: 1,
-            ..Steps::default()
+            ..SurveyEffort::default()
         };
         assert_eq!(solution(&stingy), Solution::TooHard);
         assert_eq!(
-            solution(&Steps {
+            solution(&SurveyEffort {
                 all_states: 1,
                 ..stingy
             }),

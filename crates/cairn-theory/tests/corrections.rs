@@ -6,7 +6,7 @@ use cairn_theory::linearize::{Obstacle, Theorem, linearize};
 use cairn_theory::merge::sum_admits;
 use cairn_theory::priority::by_table;
 use cairn_theory::recognise::Kind;
-use cairn_theory::survey::Steps;
+use cairn_theory::survey::SurveyEffort;
 use cairn_theory::{Work, catalogue, profile};
 
 fn admits(shapes: &[Shape]) -> bool {
@@ -107,7 +107,7 @@ fn priority_is_not_reflexive() {
         assert!(!has_priority(&rendered, &rendered));
         assert!(sum_admits(&rendered, &rendered));
         let two = sum(&[shape.clone(), shape]);
-        let found = linearize(&two, &Steps::default(), &mut Work::unlimited()).unwrap();
+        let found = linearize(&two, &SurveyEffort::default(), &mut Work::unlimited()).unwrap();
         assert_eq!(found.proof.theorem(), Theorem::Strands);
         let eligible = profile::profile(&two, &found.order).unwrap();
         assert_eq!(eligible, cairn_oracle::best_profile(&two));
@@ -194,7 +194,7 @@ fn literal_constituents_lose_an_arc() {
     assert!(shortcuts(&dag).is_empty());
     let (_, lost) = literal_constituents(&dag).unwrap();
     assert_eq!(lost, 1);
-    let failure = linearize(&dag, &Steps::default(), &mut Work::unlimited()).unwrap_err();
+    let failure = linearize(&dag, &SurveyEffort::default(), &mut Work::unlimited()).unwrap_err();
     assert_eq!(
         failure.obstacle,
         Obstacle::NotComposite {
@@ -203,7 +203,7 @@ fn literal_constituents_lose_an_arc() {
     );
     for small in all_dags(4) {
         if shortcuts(&small).is_empty() {
-            let composite = linearize(&small, &Steps::default(), &mut Work::unlimited())
+            let composite = linearize(&small, &SurveyEffort::default(), &mut Work::unlimited())
                 .map_or_else(|f| f.survey.blocks().is_composite(), |_| true);
             let literal = literal_constituents(&small);
             assert_eq!(
@@ -223,7 +223,7 @@ fn literal_constituents_accept_a_dag_that_is_not_composite() {
     assert!(shortcuts(&dag).is_empty());
     let (found, lost) = literal_constituents(&dag).unwrap();
     assert_eq!(lost, 0);
-    let failure = linearize(&dag, &Steps::default(), &mut Work::unlimited()).unwrap_err();
+    let failure = linearize(&dag, &SurveyEffort::default(), &mut Work::unlimited()).unwrap_err();
     assert!(matches!(failure.obstacle, Obstacle::NotComposite { .. }));
     assert!(found.len() > failure.survey.blocks().len());
 }
@@ -246,7 +246,7 @@ fn all_dags(n: u32) -> impl Iterator<Item = Dag> {
 #[test]
 fn linearization_is_only_sufficient() {
     let dag = Dag::from_arcs(4, vec![(0, 2), (1, 2), (2, 3)]).unwrap();
-    let failure = linearize(&dag, &Steps::default(), &mut Work::unlimited()).unwrap_err();
+    let failure = linearize(&dag, &SurveyEffort::default(), &mut Work::unlimited()).unwrap_err();
     assert!(matches!(
         failure.obstacle,
         Obstacle::AgainstRank { by: TaskId(2), .. }
@@ -255,7 +255,7 @@ fn linearization_is_only_sufficient() {
     assert!(ic_optimal_order(&dag).is_some());
     for small in all_dags(3) {
         assert!(
-            linearize(&small, &Steps::default(), &mut Work::unlimited()).is_ok(),
+            linearize(&small, &SurveyEffort::default(), &mut Work::unlimited()).is_ok(),
             "{small:?}"
         );
     }

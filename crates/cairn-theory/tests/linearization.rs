@@ -11,7 +11,7 @@ use cairn_theory::merge::sum_admits;
 use cairn_theory::profile::profile;
 use cairn_theory::ranks::Rank;
 use cairn_theory::split::BlockId;
-use cairn_theory::survey::{Steps, Survey};
+use cairn_theory::survey::{Survey, SurveyEffort};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -29,7 +29,7 @@ fn truth(survey: &Survey<'_>, block: BlockId) -> (Vec<u32>, bool) {
 
 /// What `linearize` says of a dag is true, be it a schedule or an obstacle. Returns the theorem or the obstacle's name.
 fn check(dag: &Dag) -> String {
-    match linearize(dag, &Steps::default(), &mut Work::unlimited()) {
+    match linearize(dag, &SurveyEffort::default(), &mut Work::unlimited()) {
         Ok(Linearization { order, proof }) => {
             assert_eq!(profile(dag, &order).unwrap(), best_profile(dag), "{dag:?}");
             check_proof(&proof);
@@ -113,7 +113,7 @@ fn random_composites() {
     runner
         .run(&any_composite(18), |(dag, shapes)| {
             // [MRY06] Theorem 6: the blocks it was composed of, and none other, are found.
-            let survey = Survey::new(&dag, &Steps::default(), &mut Work::unlimited());
+            let survey = Survey::new(&dag, &SurveyEffort::default(), &mut Work::unlimited());
             prop_assert!(survey.blocks().is_composite() && survey.removed() == 0);
             let mut sizes: Vec<_> = shapes
                 .iter()
@@ -158,7 +158,7 @@ proptest! {
     /// Sums of blocks are decided completely: a schedule is found iff there is one.
     #[test]
     fn sums_are_decided(dag in any_sum(18)) {
-        match linearize(&dag, &Steps::default(), &mut Work::unlimited()) {
+        match linearize(&dag, &SurveyEffort::default(), &mut Work::unlimited()) {
             Ok(found) => prop_assert_eq!(profile(&dag, &found.order).unwrap(), best_profile(&dag)),
             Err(failure) => {
                 prop_assert!(failure.proves_none());
@@ -173,8 +173,8 @@ proptest! {
     fn stopped_early_it_claims_less_but_nothing_wrong(dag in any_sum(18), patience in 0u32..6) {
         let asked = AtomicU32::new(0);
         let stop = || asked.fetch_add(1, Ordering::Relaxed) >= patience;
-        let whole = linearize(&dag, &Steps::default(), &mut Work::unlimited());
-        match linearize(&dag, &Steps::default(), &mut Work::until(&stop)) {
+        let whole = linearize(&dag, &SurveyEffort::default(), &mut Work::unlimited());
+        match linearize(&dag, &SurveyEffort::default(), &mut Work::until(&stop)) {
             Ok(found) => prop_assert_eq!(&found.order, &whole.unwrap().order),
             Err(failure) if failure.proves_none() => prop_assert!(whole.is_err()),
             Err(failure) => {
@@ -194,7 +194,7 @@ proptest! {
         Random::new(seed).shuffle(&mut label);
         let arcs = dag.arcs().map(|(a, b)| (label[a.index()], label[b.index()])).collect();
         let other = Dag::from_arcs(n, arcs).unwrap();
-        let (first, second) = (linearize(&dag, &Steps::default(), &mut Work::unlimited()), linearize(&other, &Steps::default(), &mut Work::unlimited()));
+        let (first, second) = (linearize(&dag, &SurveyEffort::default(), &mut Work::unlimited()), linearize(&other, &SurveyEffort::default(), &mut Work::unlimited()));
         // Ties inside a merge are broken by number, so a merge may fit the arcs by luck alone.
         let lucky = |r: &Result<Linearization<'_>, _>| matches!(r, Ok(l) if l.proof.theorem() == Theorem::Merge);
         if let (Ok(first), Ok(second)) = (&first, &second) {
@@ -219,7 +219,7 @@ proptest! {
         let added = longer.len();
         let arcs = dag.arcs().map(|(a, b)| (a.0, b.0)).chain(longer).collect();
         let more = Dag::from_arcs(dag.len(), arcs).unwrap();
-        match (linearize(&dag, &Steps::default(), &mut Work::unlimited()), linearize(&more, &Steps::default(), &mut Work::unlimited())) {
+        match (linearize(&dag, &SurveyEffort::default(), &mut Work::unlimited()), linearize(&more, &SurveyEffort::default(), &mut Work::unlimited())) {
             (Ok(first), Ok(second)) => {
                 prop_assert_eq!(second.proof.survey.removed(), added);
                 prop_assert_eq!(first.order, second.order);
@@ -235,7 +235,7 @@ proptest! {
     fn duality(given in any_composite(40)) {
         let dag = given.0;
         let reversed = Dag::from_arcs(dag.len(), dag.arcs().map(|(a, b)| (b.0, a.0)).collect()).unwrap();
-        let theorem = |dag: &Dag| linearize(dag, &Steps::default(), &mut Work::unlimited()).ok().map(|l| l.proof.theorem());
+        let theorem = |dag: &Dag| linearize(dag, &SurveyEffort::default(), &mut Work::unlimited()).ok().map(|l| l.proof.theorem());
         let (first, second) = (theorem(&dag), theorem(&reversed));
         prop_assert_eq!(first == Some(Theorem::Linear), second == Some(Theorem::Linear));
     }
@@ -245,7 +245,7 @@ proptest! {
 fn tiny_dags() {
     for n in 0..4 {
         let dag = Dag::from_arcs(n, vec![]).unwrap();
-        let found = linearize(&dag, &Steps::default(), &mut Work::unlimited()).unwrap();
+        let found = linearize(&dag, &SurveyEffort::default(), &mut Work::unlimited()).unwrap();
         assert_eq!(found.order.len(), n);
         assert_eq!(found.proof.theorem(), Theorem::Linear);
         assert!(found.proof.ranks.is_empty());
@@ -309,7 +309,7 @@ fn small_families_are_optimal() {
 #[test]
 fn large_families_are_optimal() {
     let optimum = |dag: &Dag| {
-        let found = linearize(dag, &Steps::default(), &mut Work::unlimited()).unwrap();
+        let found = linearize(dag, &SurveyEffort::default(), &mut Work::unlimited()).unwrap();
         assert_eq!(found.proof.theorem(), Theorem::Linear);
         profile(dag, &found.order).unwrap()
     };
@@ -362,7 +362,7 @@ fn large_linear_composites_are_not_beaten() {
     for seed in 0..40 {
         let mut random = Random::new(seed);
         let dag = linear_composite(&mut random, 2_000);
-        let found = linearize(&dag, &Steps::default(), &mut Work::unlimited()).unwrap();
+        let found = linearize(&dag, &SurveyEffort::default(), &mut Work::unlimited()).unwrap();
         assert_eq!(found.proof.theorem(), Theorem::Linear);
         let best = profile(&dag, &found.order).unwrap();
         for greedy in [true, false] {
@@ -400,13 +400,14 @@ fn linear_composite(random: &mut Random, most: usize) -> Dag {
 #[test]
 fn the_skeleton_can_be_stopped() {
     let dag = cairn_oracle::random_dag(600, 1, 7);
-    let whole = linearize(&dag, &Steps::default(), &mut Work::unlimited()).unwrap_err();
+    let whole = linearize(&dag, &SurveyEffort::default(), &mut Work::unlimited()).unwrap_err();
     assert!(whole.survey.removed() > 0);
     let asked = AtomicU32::new(0);
     for last in 0..3 {
         asked.store(0, Ordering::Relaxed);
         let stop = || asked.fetch_add(1, Ordering::Relaxed) >= last;
-        let failure = linearize(&dag, &Steps::default(), &mut Work::until(&stop)).unwrap_err();
+        let failure =
+            linearize(&dag, &SurveyEffort::default(), &mut Work::until(&stop)).unwrap_err();
         assert_eq!((failure.survey.removed(), failure.survey.dag()), (0, &dag));
         assert!(matches!(failure.obstacle, Obstacle::NotComposite { .. }));
         assert!(!failure.proves_none());

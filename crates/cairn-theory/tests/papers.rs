@@ -7,7 +7,7 @@ use cairn_theory::linearize::{Theorem, linearize};
 use cairn_theory::merge::largest_merge;
 use cairn_theory::profile::profile;
 use cairn_theory::strand::{Strand, schedule_sum};
-use cairn_theory::survey::Steps;
+use cairn_theory::survey::SurveyEffort;
 use proptest::prelude::*;
 
 /// A random schedule.
@@ -75,7 +75,7 @@ proptest! {
     #[test]
     fn mry06_theorem_4_linear_compositions(given in any_composite(16)) {
         let (dag, _) = given;
-        if let Ok(found) = linearize(&dag, &Steps::default(), &mut Work::unlimited())
+        if let Ok(found) = linearize(&dag, &SurveyEffort::default(), &mut Work::unlimited())
             && found.proof.theorem() == Theorem::Linear
         {
             let blocks = found.proof.blocks.items().iter().flat_map(|&b| found.proof.survey.order(b).to_vec());
@@ -287,7 +287,7 @@ fn mry06_figure_5() {
         for seed in 0..20 {
             let (dag, used) = cairn_oracle::compose(&shapes, 22, &mut Random::new(seed));
             assert_eq!(used.len(), shapes.len());
-            let found = linearize(&dag, &Steps::default(), &mut Work::unlimited()).unwrap();
+            let found = linearize(&dag, &SurveyEffort::default(), &mut Work::unlimited()).unwrap();
             assert_eq!(found.proof.theorem(), Theorem::Linear);
             assert_eq!(profile(&dag, &found.order).unwrap(), best_profile(&dag));
         }

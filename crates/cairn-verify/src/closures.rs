@@ -10,6 +10,7 @@ use crate::parts::Part;
 use crate::width::{long, narrow, wide};
 use hashbrown::HashSet;
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 type Bits = Box<[u64]>;
 
@@ -105,18 +106,10 @@ impl Closures {
             return None;
         }
         let mut best = vec![0; self.tasks + 1];
-        let mut by_size: BTreeMap<usize, HashSet<Bits>> = start(self.tasks);
-        // By size, smallest first: unions only grow, so a size is complete when its turn comes, and can be thrown away
-        // after.
-        while let Some((size, sets)) = by_size.pop_first() {
-            for set in &sets {
-                effort.take(self.price())?;
-                best[size] = best[size].max(self.gain(set));
-                for (size, larger) in self.next(set) {
-                    by_size.entry(size).or_default().insert(larger);
-                }
-            }
-        }
+        self.walk(effort, |size, gain| {
+            best[size] = best[size].max(gain);
+            ControlFlow::Continue(self.tasks)
+        })?;
         for t in 1..best.len() {
             best[t] = best[t].max(best[t - 1]);
         }
@@ -131,21 +124,32 @@ impl Closures {
     /// until the next is complete. If the next is larger by several closures, one of them alone will do for a first step:
     /// it gains no less than nothing. So all of them are found by adding closures one by one, each in time.
     pub(crate) fn reaches(&self, least: &[u64], effort: &mut Effort) -> Option<bool> {
+        self.walk(effort, |size, gain| {
+            // At its own size, if it gains less than it should there: then no order passes here.
+            let in_time = (size..=self.tasks).find(|&t| least[t] > gain);
+            in_time.map_or(ControlFlow::Break(()), ControlFlow::Continue)
+        })
+    }
+
+    /// Meets unions of closures, each once and the smallest first. `visit` is told the size and the gain of each, and says up to
+    /// which size to go on from there, or breaks off. Whether it did; `None` if that is too much.
+    fn walk(
+        &self,
+        effort: &mut Effort,
+        mut visit: impl FnMut(usize, u64) -> ControlFlow<(), usize>,
+    ) -> Option<bool> {
         let mut by_size: BTreeMap<usize, HashSet<Bits>> = start(self.tasks);
+        // Unions only grow, so a size is complete when its turn comes, and can be thrown away after.
         while let Some((size, sets)) = by_size.pop_first() {
             for set in &sets {
                 effort.take(self.price())?;
-                let gain = self.gain(set);
-                let in_time = (size..=self.tasks).find(|&t| least[t] > gain);
-                let Some(in_time) = in_time else {
+                let ControlFlow::Continue(most) = visit(size, self.gain(set)) else {
                     return Some(true);
                 };
-                // It gains less than it should at its own size: no order passes here.
-                if in_time == size {
-                    continue;
-                }
-                for (size, larger) in self.next(set).filter(|next| next.0 <= in_time) {
-                    by_size.entry(size).or_default().insert(larger);
+                if most > size {
+                    for (size, larger) in self.next(set).filter(|next| next.0 <= most) {
+                        by_size.entry(size).or_default().insert(larger);
+                    }
                 }
             }
         }

@@ -24,6 +24,10 @@ pub(crate) const LONGEST_LOOK: u64 = 300_000_000;
 /// All steps for one question: is the bound true, is the verdict? Some seconds.
 const ALL: u64 = 2_000_000_000;
 
+/// All steps for one question that is only foreseen: three looks above the longest look, below which none is begun, as the
+/// checker itself might get further. With fewer less is foreseen than will be proved; with more a plan waits longer for its words.
+const FORESIGHT: u64 = LONGEST_LOOK + 3 * LOOK;
+
 /// Answers about parts, equal ones looked at once. `None` says that a part is too large for this checker.
 #[derive(Debug)]
 pub(crate) struct Solver {
@@ -44,9 +48,7 @@ impl Solver {
     /// With less effort than the checker's own, for answers that it will give too. What takes more is mostly hopeless,
     /// and people wait for it.
     pub(crate) fn for_foresight() -> Solver {
-        // So much above the longest look that some looks fit in; below it none is begun, as the checker itself might
-        // get further.
-        Solver::with(LONGEST_LOOK + 60_000_000, LONGEST_LOOK)
+        Solver::with(FORESIGHT, LONGEST_LOOK)
     }
 
     /// So many steps for each question; none of them spent when fewer than `least` are left.

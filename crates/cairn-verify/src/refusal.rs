@@ -307,6 +307,10 @@ fn admits(parts: &[&Placed], solver: &mut Solver) -> Option<bool> {
     }
 }
 
+/// What it costs to go on from some shares, beside a copy and a sum for each part: allocations, and places in a sorted set.
+// A judgement: too low, and a look takes longer than its steps say.
+const SHARES: u64 = 1000;
+
 /// Whether there is a chain of shares, each larger by one in one part, that reaches `best` at every step; `None` if that
 /// is too much to find out. The profiles are sorted.
 fn has_chain(profiles: &[Vec<u64>], best: &[u64], effort: &mut Effort) -> Option<bool> {
@@ -315,8 +319,7 @@ fn has_chain(profiles: &[Vec<u64>], best: &[u64], effort: &mut Effort) -> Option
     for t in 1..best.len() {
         let mut next = BTreeSet::new();
         for given in &layer {
-            // A copy and a sum for each part, and a place in a sorted set.
-            effort.take(1000 + long(given.len() * given.len()))?;
+            effort.take(SHARES + long(given.len() * given.len()))?;
             for i in 0..given.len() {
                 let stands_for_another =
                     i > 0 && profiles[i - 1] == profiles[i] && given[i - 1] == given[i];

@@ -38,6 +38,9 @@ fn complete(height: u32, arity: u32) -> Result<Draft, FamilyError> {
     Ok(draft)
 }
 
+/// 0–9 and a–z: what Rust, and everybody, takes for digits of the largest base.
+const LETTERS: u32 = 36;
+
 /// The reduction-tree of the smallest prefix-closed set that has all of `words` (\[RY05\] §2.1.2): an arc from each word
 /// to the word without its last letter. Letters are the first `arity` of 0–9, a–z. Longer words come first.
 ///
@@ -45,7 +48,7 @@ fn complete(height: u32, arity: u32) -> Result<Draft, FamilyError> {
 /// The set must be full: a word that has one continuation by a letter has all.
 pub(super) fn prefix_tree(words: &[String], arity: u32) -> Result<Dag, FamilyError> {
     at_least("arity", 1, arity)?;
-    if arity > 36 {
+    if arity > LETTERS {
         return Err(FamilyError::TooManyLetters(arity));
     }
     let mut trie = Trie::new(arity);
@@ -77,7 +80,7 @@ pub(super) fn prefix_tree(words: &[String], arity: u32) -> Result<Dag, FamilyErr
 }
 
 fn letter(digit: u32) -> char {
-    char::from_digit(digit, 36).expect("no more than 36 letters")
+    char::from_digit(digit, LETTERS).expect("a letter of the arity")
 }
 
 /// A prefix-closed set of words: each word a node, numbered as it comes.
@@ -107,7 +110,9 @@ impl Trie {
     fn insert(&mut self, word: &str) -> Result<(), FamilyError> {
         let mut at = Trie::ROOT;
         for letter in word.chars() {
-            let digit = letter.to_digit(36).filter(|&d| (d as usize) < self.arity);
+            let digit = letter
+                .to_digit(LETTERS)
+                .filter(|&d| (d as usize) < self.arity);
             let digit = digit.ok_or_else(|| FamilyError::BadLetter {
                 word: word.to_owned(),
                 letter,

@@ -8,7 +8,7 @@ use cairn_kernel::{Stopped, Work};
 /// Machine words in a row of bits: one cache line a task.
 const WORDS: usize = 8;
 /// Most heads in a block.
-pub(super) const HEADS: usize = 64 * WORDS;
+pub(crate) const HEADS: usize = 64 * WORDS;
 
 type Bits = [u64; WORDS];
 

@@ -202,10 +202,7 @@ impl<'t> Parser<'t, '_> {
     fn splice(&mut self) -> Result<Statement<'t>, Fault> {
         let name = self.name("splice name")?;
         let file = self.file()?;
-        let directory = match self.option("DIR")? {
-            true => Some(self.file()?),
-            false => None,
-        };
+        let directory = self.option("DIR", Self::file)?;
         Ok(Statement::Splice {
             name,
             file,
@@ -236,10 +233,8 @@ impl<'t> Parser<'t, '_> {
     fn retry(&mut self) -> Result<Statement<'t>, Fault> {
         let node = self.name("node name")?;
         let (times, _) = self.integer("number of retries", 0..=i32::MAX)?;
-        let unless_exit = match self.option("UNLESS-EXIT")? {
-            true => Some(self.integer("exit code", i32::MIN..=i32::MAX)?.0),
-            false => None,
-        };
+        let exit = |parser: &mut Self| parser.integer("exit code", i32::MIN..=i32::MAX);
+        let unless_exit = self.option("UNLESS-EXIT", exit)?.map(|(exit, _)| exit);
         Ok(Statement::Retry {
             node,
             times: times.unsigned_abs(),
@@ -308,10 +303,8 @@ impl<'t> Parser<'t, '_> {
     fn abort_dag_on(&mut self) -> Result<Statement<'t>, Fault> {
         let node = self.name("node name")?;
         let (exit, _) = self.integer("exit status", i32::MIN..=i32::MAX)?;
-        let returned = match self.option("RETURN")? {
-            true => Some(self.integer("return code", 0..=255)?.0),
-            false => None,
-        };
+        let code = |parser: &mut Self| parser.integer("return code", 0..=255);
+        let returned = self.option("RETURN", code)?.map(|(code, _)| code);
         Ok(Statement::AbortDagOn {
             node,
             exit,
@@ -485,13 +478,17 @@ impl<'t> Parser<'t, '_> {
         word.map(|word| word.text).ok_or_else(missing)
     }
 
-    /// Whether an option follows: this keyword, which something belongs to, or else nothing.
-    fn option(&mut self, keyword: &str) -> Result<bool, Fault> {
-        let is_there = !self.words.is_empty();
-        if is_there {
-            self.one_of(&[keyword])?;
+    /// An option, if one follows: this keyword and what belongs to it, or else nothing.
+    fn option<T>(
+        &mut self,
+        keyword: &str,
+        read: impl FnOnce(&mut Self) -> Result<T, Fault>,
+    ) -> Result<Option<T>, Fault> {
+        if self.words.is_empty() {
+            return Ok(None);
         }
-        Ok(is_there)
+        self.one_of(&[keyword])?;
+        read(self).map(Some)
     }
 
     fn one_of(&mut self, keywords: &[&str]) -> Result<(), Fault> {

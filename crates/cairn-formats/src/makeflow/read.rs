@@ -461,6 +461,7 @@ fn unwrapped(value: &str) -> &str {
 }
 
 /// A whole number, with K, M, G, T or P for powers of 1024.
+// Not `size::parse_binary`: Makeflow looks at the first letter alone, and any other is no unit instead of a mistake.
 fn metric(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let number: u64 = digits.trim().parse().ok()?;

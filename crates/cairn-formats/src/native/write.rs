@@ -1,8 +1,7 @@
 //! Writes native flow files. Knows nothing of reading them.
 
-use crate::json::push_string;
+use crate::json::{push_list, push_plain, push_string};
 use cairn_dag::{File, Flow, TaskId};
-use std::fmt::Write as _;
 use std::io::{Result, Write};
 
 /// Writes `[[task]]` tables.
@@ -170,19 +169,6 @@ fn push_pools<'f>(text: &mut String, style: Style, pools: impl Iterator<Item = (
         push_plain(text, format_args!("{equals}{count}"));
     }
     text.push_str(close);
-}
-
-fn push_list<T>(text: &mut String, items: impl Iterator<Item = T>, push: impl Fn(&mut String, T)) {
-    text.push('[');
-    for (i, item) in items.enumerate() {
-        text.push_str(if i == 0 { "" } else { ", " });
-        push(text, item);
-    }
-    text.push(']');
-}
-
-fn push_plain(text: &mut String, value: std::fmt::Arguments<'_>) {
-    text.write_fmt(value).expect("a String takes everything");
 }
 
 impl Style {

@@ -1,9 +1,8 @@
 //! Writes WfFormat 1.5. Knows what its schema requires.
 
-use crate::json::push_string;
+use crate::json::{push_list, push_plain, push_string};
 use cairn_dag::{File, Flow, TaskId};
 use std::collections::HashSet;
-use std::fmt::Write as _;
 use std::io::{Result, Write};
 
 /// Writes a document that has every field the schema requires. Names are the tasks' labels where they have one, ids the
@@ -43,10 +42,10 @@ fn push_specification(text: &mut String, flow: &Flow, task: TaskId) {
     text.push_str(", \"id\": ");
     push_string(text, flow.name(task));
     let name = |t: &TaskId| flow.name(*t);
-    push_list(text, "parents", flow.dag().parents(task).iter().map(name));
-    push_list(text, "children", flow.dag().children(task).iter().map(name));
-    push_list(text, "inputFiles", flow.inputs(task).map(|f| f.path));
-    push_list(text, "outputFiles", flow.outputs(task).map(|f| f.path));
+    push_names(text, "parents", flow.dag().parents(task).iter().map(name));
+    push_names(text, "children", flow.dag().children(task).iter().map(name));
+    push_names(text, "inputFiles", flow.inputs(task).map(|f| f.path));
+    push_names(text, "outputFiles", flow.outputs(task).map(|f| f.path));
     // Else they stand in the execution, once.
     if !is_executed(flow, task) {
         push_demands(text, flow, task);
@@ -54,17 +53,9 @@ fn push_specification(text: &mut String, flow: &Flow, task: TaskId) {
     text.push('}');
 }
 
-fn push_list<'a>(text: &mut String, key: &str, items: impl Iterator<Item = &'a str>) {
-    push(text, format_args!(", \"{key}\": ["));
-    for (i, item) in items.enumerate() {
-        text.push_str(if i == 0 { "" } else { ", " });
-        push_string(text, item);
-    }
-    text.push(']');
-}
-
-fn push(text: &mut String, what: std::fmt::Arguments<'_>) {
-    text.write_fmt(what).expect("a String takes everything");
+fn push_names<'a>(text: &mut String, key: &str, names: impl Iterator<Item = &'a str>) {
+    push_plain(text, format_args!(", \"{key}\": "));
+    push_list(text, names, push_string);
 }
 
 /// The list of files whose size is known, each once.
@@ -79,7 +70,7 @@ fn push_files(text: &mut String, flow: &Flow) {
             text.push_str(if first { ",\n\"files\": [\n" } else { ",\n" });
             text.push_str("{\"id\": ");
             push_string(text, path);
-            push(text, format_args!(", \"sizeInBytes\": {bytes}}}"));
+            push_plain(text, format_args!(", \"sizeInBytes\": {bytes}}}"));
         }
     }
     text.push_str(if seen.is_empty() { "\n" } else { "\n]\n" });
@@ -98,20 +89,20 @@ fn push_demands(text: &mut String, flow: &Flow, task: TaskId) {
     }
     // Of none the reader would make one, and memory of 0 is what nobody measured.
     if let Some(cpus) = flow.cpus(task).filter(|&c| c > 0) {
-        push(text, format_args!(", \"coreCount\": {cpus}"));
+        push_plain(text, format_args!(", \"coreCount\": {cpus}"));
     }
     if let Some(memory) = flow.memory(task).filter(|&m| m > 0) {
-        push(text, format_args!(", \"memoryInBytes\": {memory}"));
+        push_plain(text, format_args!(", \"memoryInBytes\": {memory}"));
     }
     if let Some(priority) = flow.priority(task) {
-        push(text, format_args!(", \"priority\": {priority}"));
+        push_plain(text, format_args!(", \"priority\": {priority}"));
     }
 }
 
 fn write_execution(flow: &Flow, out: &mut dyn Write) -> Result<()> {
     let mut text = String::new();
     let makespan = longest_path(flow);
-    push(
+    push_plain(
         &mut text,
         format_args!(
             ",\n\"execution\": {{\n\"makespanInSeconds\": {makespan:?},\n\"executedAt\": \"never\",\n\"tasks\": [\n"
@@ -123,7 +114,7 @@ fn write_execution(flow: &Flow, out: &mut dyn Write) -> Result<()> {
         text.push_str("{\"id\": ");
         push_string(&mut text, flow.name(task));
         if let Some(seconds) = flow.seconds(task) {
-            push(
+            push_plain(
                 &mut text,
                 format_args!(", \"runtimeInSeconds\": {seconds:?}"),
             );

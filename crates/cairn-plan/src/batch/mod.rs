@@ -26,7 +26,7 @@ use cairn_dag::TaskId;
 use cairn_kernel::{NONE, Puzzle, Work};
 use cairn_theory::game::Standing;
 use offer::Asked;
-use piece::{Grade, Piece, PieceId, Sets};
+use piece::{BatchPiece, Grade, PieceId, Sets};
 use share::share;
 use std::collections::BTreeSet;
 use stock::{LotId, Stock, View};
@@ -110,7 +110,7 @@ pub struct Batcher<'d> {
 /// A piece with what is known of it.
 #[derive(Clone, Debug)]
 struct Stocked {
-    piece: Piece,
+    piece: BatchPiece,
     rank: u32,
     offer: Option<Offered>,
 }
@@ -370,7 +370,7 @@ impl<'d> Batcher<'d> {
         tasks.sort_unstable_by_key(|t| self.rank[t.index()]);
         self.pieces[number.index()] = Some(Stocked {
             rank: self.rank[tasks[0].index()],
-            piece: Piece::new(&self.state, tasks, &shared, &mut self.local),
+            piece: BatchPiece::new(&self.state, tasks, &shared, &mut self.local),
             offer: None,
         });
         self.fresh.push(number);

@@ -12,12 +12,12 @@ ids! {
 
 /// Eligible tasks joined by prizes, and the puzzle which of them to choose, in which they are numbered as listed here.
 #[derive(Clone, Debug)]
-pub(super) struct Piece {
+pub(super) struct BatchPiece {
     pub(super) tasks: Vec<TaskId>,
     pub(super) puzzle: Puzzle,
 }
 
-impl Piece {
+impl BatchPiece {
     /// Cuts out the piece of these tasks and the prizes that they share, each named once; `local` is scratch with one
     /// entry a task of the dag. O(arcs·log arcs), however many tasks a prize needs.
     pub(super) fn new(
@@ -25,7 +25,7 @@ impl Piece {
         tasks: Vec<TaskId>,
         shared: &[TaskId],
         local: &mut [u32],
-    ) -> Piece {
+    ) -> BatchPiece {
         for (i, task) in tasks.iter().enumerate() {
             local[task.index()] = narrow(i);
         }
@@ -38,7 +38,7 @@ impl Piece {
             // Parents come by id, pieces are numbered by rank.
             all.push(needs.map(|p| local[p.index()])).sort_unstable();
         }
-        Piece {
+        BatchPiece {
             puzzle: Puzzle::new(own, &all),
             tasks,
         }

@@ -65,6 +65,6 @@ macro_rules! amount {
     };
 }
 
-// Room for sums of a few such products, below the sign.
+// Room for sums of a few such products, below the sign: of 16 in 63 bits; of 128 in 127, where there is more than enough.
 amount!(i64, 59);
 amount!(i128, 120);

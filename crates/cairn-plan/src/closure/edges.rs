@@ -77,7 +77,7 @@ enum AnyPiece {
     clippy::large_enum_variant,
     reason = "one lives at a time, and only for a moment"
 )]
-enum Step {
+enum Outcome {
     Done(Stretch),
     Split(Box<[AnyPiece; 2]>),
 }
@@ -139,8 +139,8 @@ impl Settlers<'_> {
                 AnyPiece::Wide(piece) => self.step(piece, &mut scratch, &mut own.merges, &mut work),
             };
             match step {
-                Step::Done(stretch) => own.stretches.push(stretch),
-                Step::Split(pieces) => {
+                Outcome::Done(stretch) => own.stretches.push(stretch),
+                Outcome::Split(pieces) => {
                     let [first, last] = *pieces;
                     let smaller = first.len().min(last.len());
                     match scope.filter(|_| smaller >= self.tuning.worth_a_thread) {
@@ -166,16 +166,16 @@ impl Settlers<'_> {
         scratch: &mut Scratch,
         merges: &mut Merges,
         work: &mut Work<'_>,
-    ) -> Step {
+    ) -> Outcome {
         if piece.place.total.is_degenerate() {
-            return Step::Done(whole(piece, None));
+            return Outcome::Done(whole(piece, None));
         }
         if let Err(Stopped) = solve(&mut piece, scratch, self.tuning, work) {
             let bound = load_bound(&mut piece);
-            return Step::Done(whole(piece, Some(bound)));
+            return Outcome::Done(whole(piece, Some(bound)));
         }
         if piece.is_balanced() {
-            return Step::Done(edge(piece));
+            return Outcome::Done(edge(piece));
         }
         split(&piece, &scratch.sides, merges)
     }
@@ -230,7 +230,7 @@ impl AnyPiece {
 }
 
 /// Both sides of a cut as pieces of their own.
-fn split<N: Amount>(piece: &Piece<N>, sides: &[Side], merges: &mut Merges) -> Step {
+fn split<N: Amount>(piece: &Piece<N>, sides: &[Side], merges: &mut Merges) -> Outcome {
     let mut first = Gain::ZERO;
     for u in 0..piece.len() {
         if sides[u] == Side::First {
@@ -253,7 +253,7 @@ fn split<N: Amount>(piece: &Piece<N>, sides: &[Side], merges: &mut Merges) -> St
         steepest: piece.place.total,
         flattest: piece.place.flattest,
     };
-    Step::Split(Box::new([
+    Outcome::Split(Box::new([
         any_cut_out(piece, sides, Side::First, steep, merges),
         any_cut_out(piece, sides, Side::Last, flat, merges),
     ]))

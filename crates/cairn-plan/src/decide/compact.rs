@@ -7,7 +7,7 @@
 /// gain is made as early as before or earlier, because what is executed by then is just what the gains up to it
 /// need: the new order is at least as good at every step. Nodes that no gain needs come last.
 /// O(nodes + needs·log needs).
-pub(super) fn compact<N: Copy, G: Copy, I: Iterator<Item = N>>(
+pub(super) fn compacted<N: Copy, G: Copy, I: Iterator<Item = N>>(
     order: &[N],
     gains: &[G],
     needs: impl Fn(G) -> I,

@@ -3,12 +3,12 @@
 //! Between two neighbouring strict hull vertices, join every in-copy with the out-copies of its parents and with
 //! its own out-copy, as far as both lie in the interval. The connected parts do not influence each other.
 
-use super::compact::compact;
+use super::compact;
 use super::ids::{IntervalId, NodeId, RewardId};
 use crate::budgets::decide::colours::{LARGE, ROUNDS};
 use crate::counts::{at, narrow, wide};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{DisjointSets, Joins, Puzzle, Rows, colours};
+use cairn_kernel::{DisjointSets, Joins, Puzzle, Rows, colours, completed};
 use std::ops::{Deref, Range};
 
 /// One component, cut out and renumbered: a puzzle of *nodes* (tasks to execute) and *rewards* (tasks made eligible).
@@ -93,7 +93,7 @@ impl Component {
         self.execute(order, |reward| rewards.extend(reward))
             .then(|| {
                 let needs = |r| self.needs(r).iter().copied();
-                compact(order, &rewards, needs, NodeId::index)
+                compact::compacted(order, &rewards, needs, NodeId::index)
             })
     }
 
@@ -107,12 +107,8 @@ impl Component {
             if !is_open || std::mem::replace(&mut executed[v.index()], true) {
                 return false;
             }
-            for &r in self.rewards_of(v) {
-                waiting[r.index()] -= 1;
-                if waiting[r.index()] == 0 {
-                    report(Some(r));
-                }
-            }
+            completed(self.rewards_of(v).iter().copied(), &mut waiting)
+                .for_each(|r| report(Some(r)));
             report(None);
         }
         order.len() == self.nodes()
@@ -334,11 +330,8 @@ pub(crate) fn gate_order(component: &Component) -> Vec<NodeId> {
     while next < order.len() {
         let v: NodeId = order[next];
         next += 1;
-        for &r in component.rewards_of(v) {
-            waiting[r.index()] -= 1;
-            if waiting[r.index()] == 0 {
-                order.extend_from_slice(behind.row(r.index()));
-            }
+        for r in completed(component.rewards_of(v).iter().copied(), &mut waiting) {
+            order.extend_from_slice(behind.row(r.index()));
         }
     }
     order

@@ -1,6 +1,6 @@
 //! Makes a good order better: exact search inside short windows of it. Knows nothing of bounds.
 
-use super::compact::compact;
+use super::compact;
 use crate::budgets::decide::improve::{LONGEST_ITEM, STAGES};
 use crate::counts::{at, narrow, opened, parents_left, wide};
 use cairn_dag::{Dag, TaskId};
@@ -45,7 +45,7 @@ fn compacted(dag: &Dag, order: &[TaskId]) -> Vec<TaskId> {
         gained.extend(opened(dag, task, &mut waiting));
     }
     let parents = |child| dag.parents(child).iter().copied();
-    compact(order, &gained, parents, TaskId::index)
+    compact::compacted(order, &gained, parents, TaskId::index)
 }
 
 /// One pass over all windows of all segments.
@@ -58,7 +58,7 @@ fn sweep(
     work: &mut Work<'_>,
 ) {
     let gains = gains(dag, order);
-    let mut state = Sweep::new(dag);
+    let mut state = Pass::new(dag);
     let mut executed = 0;
     for segment in segments {
         state.execute(&order[executed..segment.start]);
@@ -138,19 +138,19 @@ fn cut_into_items(dag: &Dag, order: &[TaskId], gains: &[u32], coarseness: u32) -
 }
 
 /// What a pass knows of the tasks before, in and after the window.
-struct Sweep<'a> {
+struct Pass<'a> {
     dag: &'a Dag,
     /// By task: its item in the segment; [`NONE`] for tasks of other segments.
     place: Vec<u32>,
-    /// By task: parents that are not before the window.
+    /// By task: parents that are not before the window. Kept here, for what a set of items gains is counted against it.
     missing: Vec<u32>,
     /// By task: which items of the window hold parents of it, and how many parents.
     needed: Vec<(u32, u32)>,
 }
 
-impl<'a> Sweep<'a> {
-    fn new(dag: &'a Dag) -> Sweep<'a> {
-        Sweep {
+impl<'a> Pass<'a> {
+    fn new(dag: &'a Dag) -> Pass<'a> {
+        Pass {
             dag,
             place: vec![NONE; dag.len()],
             missing: parents_left(dag),

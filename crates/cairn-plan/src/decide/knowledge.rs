@@ -65,7 +65,7 @@ impl Knowledge {
     /// # Panics
     /// If the order does not.
     pub(super) fn new(component: &Component, upper: Vec<u32>, order: Vec<NodeId>) -> Knowledge {
-        let (order, profile) = compacted(component, &order);
+        let (order, profile) = compacted_with_profile(component, &order);
         let mut known = Knowledge {
             lower: profile.clone(),
             upper,
@@ -144,7 +144,7 @@ impl Knowledge {
     /// # Panics
     /// If it does not respect the gates.
     pub(super) fn take_order(&mut self, component: &Component, order: &[NodeId]) {
-        let (order, profile) = compacted(component, order);
+        let (order, profile) = compacted_with_profile(component, order);
         self.raise_lower(profile.iter());
         // Strictly: of equal orders the first stays, so that later methods do not change a plan for nothing.
         if area(&profile) > area(&self.profile) {
@@ -168,7 +168,7 @@ impl Knowledge {
 }
 
 /// The order without idle steps, and what it gains.
-fn compacted(component: &Component, order: &[NodeId]) -> (Vec<NodeId>, Vec<u32>) {
+fn compacted_with_profile(component: &Component, order: &[NodeId]) -> (Vec<NodeId>, Vec<u32>) {
     let order = component.compacted(order);
     let order = order.expect("orders respect the gates");
     let profile = component.profile(&order);

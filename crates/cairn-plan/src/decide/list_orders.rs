@@ -7,10 +7,10 @@ use super::component::Component;
 use super::ids::{NodeId, RewardId};
 use super::knowledge::{Finding, Knowledge, Method};
 use crate::counts::{narrow, wide};
-use cairn_kernel::{Rows, Work};
+use crate::nearness::{NEAR, WHOLE, nearness};
+use cairn_kernel::{Growing, Rows, Work, completed};
 use cairn_theory::profile::area;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// The best of three orders: the greediest first, the longest way to the end first, and backwards from the end
 /// what loses least. O((nodes + needs)·log nodes).
@@ -77,35 +77,27 @@ impl<'a> Shape<'a> {
         let nodes = self.component.nodes();
         let mut waiting = self.component.needs_left();
         let mut is_open = vec![false; nodes];
-        let mut executed = vec![false; nodes];
-        let mut heap = BinaryHeap::with_capacity(nodes);
+        let mut open = Growing::of(nodes, []);
         for v in self.component.all_nodes() {
             if self.component.gate(v).is_none() {
                 is_open[v.index()] = true;
-                heap.push((key[v.index()], Reverse(v)));
+                open.push(key[v.index()], v);
             }
         }
         let mut order = Vec::with_capacity(nodes);
         let mut grown = Vec::new();
-        while let Some((_, Reverse(v))) = heap.pop() {
-            // Keys only grow, and each growth pushed a newer entry: the first one popped is the newest.
-            if std::mem::replace(&mut executed[v.index()], true) {
-                continue;
-            }
+        while let Some(v) = open.pop() {
             order.push(v);
-            for &r in self.rewards_of(v) {
-                waiting[r.index()] -= 1;
-                if waiting[r.index()] == 0 {
-                    for &u in self.behind.row(r.index()) {
-                        is_open[u.index()] = true;
-                        heap.push((key[u.index()], Reverse(u)));
-                    }
+            for r in completed(self.rewards_of(v).iter().copied(), &mut waiting) {
+                for &u in self.behind.row(r.index()) {
+                    is_open[u.index()] = true;
+                    open.push(key[u.index()], u);
                 }
             }
             grow(v, &waiting, &mut key, &mut grown);
             for u in grown.drain(..) {
-                if is_open[u.index()] && !executed[u.index()] {
-                    heap.push((key[u.index()], Reverse(u)));
+                if is_open[u.index()] && !open.is_popped(u) {
+                    open.push(key[u.index()], u);
                 }
             }
         }
@@ -131,14 +123,11 @@ impl<'a> Shape<'a> {
 
     /// What gains most now, then what comes nearest to gaining.
     fn nearest_first(&self) -> Vec<NodeId> {
-        /// Rewards that still need more nodes than this do not count as near.
-        // As in `batch/greedy.rs`: each reward tells its needs a few times, however many they are.
-        const NEAR: u32 = 4;
         let worth = |r: RewardId, waiting: u32| match waiting {
             0 => (0, 0),
-            // The nearness counts in thousandths; a reward that lacks one node counts in both numbers.
-            1 => (self.component.weight(r), 1000),
-            w if w <= NEAR => (0, 1000 / w),
+            // A reward that lacks one node counts in both numbers.
+            1 => (self.component.weight(r), WHOLE),
+            w if w <= NEAR => (0, nearness(w)),
             _ => (0, 0),
         };
         let count = self.component.needs_left();
@@ -182,17 +171,14 @@ impl<'a> Shape<'a> {
             })
             .collect();
         let mut is_lost = vec![false; self.component.rewards()];
-        let mut is_back = vec![false; nodes];
         // Among equals the one taken back lately lies next to what is lost already: larger ids last.
-        let mut heap: BinaryHeap<(Reverse<i64>, NodeId)> = (self.component.all_nodes())
+        let key = |loss: &[i64], v: NodeId| (Reverse(loss[v.index()]), v);
+        let last = (self.component.all_nodes())
             .filter(|&v| held[v.index()] == 0)
-            .map(|v| (Reverse(loss[v.index()]), v))
-            .collect();
+            .map(|v| (key(&loss, v), v));
+        let mut free = Growing::of(nodes, last);
         let mut order = Vec::with_capacity(nodes);
-        while let Some((_, v)) = heap.pop() {
-            if std::mem::replace(&mut is_back[v.index()], true) {
-                continue;
-            }
+        while let Some(v) = free.pop() {
             order.push(v);
             for &r in self.rewards_of(v) {
                 if std::mem::replace(&mut is_lost[r.index()], true) {
@@ -200,8 +186,8 @@ impl<'a> Shape<'a> {
                 }
                 for &u in self.component.needs(r) {
                     loss[u.index()] -= weight(r);
-                    if held[u.index()] == 0 && !is_back[u.index()] {
-                        heap.push((Reverse(loss[u.index()]), u));
+                    if held[u.index()] == 0 && !free.is_popped(u) {
+                        free.push(key(&loss, u), u);
                     }
                 }
             }
@@ -209,7 +195,7 @@ impl<'a> Shape<'a> {
             for &u in gate.flat_map(|gate| self.component.needs(gate)) {
                 held[u.index()] -= 1;
                 if held[u.index()] == 0 {
-                    heap.push((Reverse(loss[u.index()]), u));
+                    free.push(key(&loss, u), u);
                 }
             }
         }

@@ -43,5 +43,5 @@ pub(crate) use intervals::StrictChain;
 pub use refusal::{Conflict, Corner, Crossing, Pair, Refusal};
 #[cfg(test)]
 pub(crate) use rounds::Decision;
-pub(crate) use rounds::{DecideSteps, decide};
-pub(crate) use solve::ComponentSteps;
+pub(crate) use rounds::{DecideEffort, decide};
+pub(crate) use solve::ComponentEffort;

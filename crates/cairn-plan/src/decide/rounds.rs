@@ -5,7 +5,7 @@ use super::crossing::narrow;
 use super::improve::{gains, improve};
 use super::intervals::{Intervals, StrictChain};
 use super::refusal::Refusal;
-use super::solve::ComponentSteps;
+use super::solve::ComponentEffort;
 use super::solved::Solved;
 use super::windows::Windows;
 use super::witness::Witnesses;
@@ -17,9 +17,9 @@ use std::ops::Range;
 
 /// How much work deciding may cost, at the most: less where less decides.
 #[derive(Clone, Copy, Debug)]
-pub struct DecideSteps {
+pub struct DecideEffort {
     /// For each component; less when there are very many.
-    pub component: ComponentSteps,
+    pub component: ComponentEffort,
     /// Steps for all components together.
     pub components: u64,
     /// Steps for the forest of all components: quadratic at the worst, and worth it in any round.
@@ -40,16 +40,16 @@ pub struct DecideSteps {
     pub most_to_polish: usize,
 }
 
-impl DecideSteps {
+impl DecideEffort {
     /// The steps of one round, counted from 0; the last has them all.
-    fn in_round(&self, round: u32) -> DecideSteps {
+    fn in_round(&self, round: u32) -> DecideEffort {
         // Forest, improvement and pairs are not divided: each is needed once at most, or worth its price in any round.
         let divisor = 8u64.saturating_pow(self.rounds.saturating_sub(round + 1));
-        let mut limits = *self;
-        limits.component.steps /= divisor;
-        limits.components /= divisor;
-        limits.across /= divisor;
-        limits
+        let mut effort = *self;
+        effort.component.steps /= divisor;
+        effort.components /= divisor;
+        effort.across /= divisor;
+        effort
     }
 }
 
@@ -79,8 +79,8 @@ pub(crate) struct Decision {
 /// Every such order passes through each strict vertex of the hull, as no other set of that size gains as much; so the
 /// question splits into intervals, and these into components. Round after round with eight times the steps for them, until
 /// the order meets the bound or some proof shows that no order can: most dags are decided in the first. What so many tasks
-/// gain at the most is NP-hard to find (\[MR05\], Theorem 3.1), so time is bounded by the steps in `limits`; space is
-/// quadratic up to `limits.most_for_across` nonsinks, and linear above.
+/// gain at the most is NP-hard to find (\[MR05\], Theorem 3.1), so time is bounded by the steps in `effort`; space is
+/// quadratic up to `effort.most_for_across` nonsinks, and linear above.
 ///
 /// The answer is the same on every machine as long as nobody says stop; then what was found by that time is returned.
 ///
@@ -107,7 +107,7 @@ pub(crate) struct Decision {
 pub(crate) fn decide(
     dag: &Dag,
     chain: &StrictChain,
-    limits: &DecideSteps,
+    effort: &DecideEffort,
     work: &mut Work<'_>,
 ) -> Decision {
     if work.is_stopped() {
@@ -118,17 +118,17 @@ pub(crate) fn decide(
         upper: chain.upper.clone(),
         dag,
         chain,
-        limits,
+        effort,
         work,
     };
     let mut number = 0;
     let mut proved = None;
     let mut round = loop {
-        let mut round = decider.round(&limits.in_round(number));
+        let mut round = decider.round(&effort.in_round(number));
         number += 1;
         // A later round may be stopped before it proves the same again.
         round.refusal = round.refusal.or(proved);
-        if decider.is_settled(&round) || number >= limits.rounds || decider.work.is_stopped() {
+        if decider.is_settled(&round) || number >= effort.rounds || decider.work.is_stopped() {
             break round;
         }
         proved = round.refusal;
@@ -163,7 +163,7 @@ pub(crate) fn decide(
 struct Decider<'a, 'w> {
     dag: &'a Dag,
     chain: &'a StrictChain,
-    limits: &'a DecideSteps,
+    effort: &'a DecideEffort,
     work: &'a mut Work<'w>,
     solved: Solved,
     upper: Vec<u32>,
@@ -180,17 +180,17 @@ struct Round {
 
 impl Decider<'_, '_> {
     /// Solves, adds up, and looks across intervals, within these steps.
-    fn round(&mut self, limits: &DecideSteps) -> Round {
-        self.solved.deepen(limits, self.work);
+    fn round(&mut self, effort: &DecideEffort) -> Round {
+        self.solved.deepen(effort, self.work);
         let mut intervals = Intervals::new(self.chain, &self.solved, self.work);
         let order = std::mem::take(&mut intervals.order);
         let gains = gains(self.dag, &order);
         let mut found = Witnesses::new(&gains);
         // Where the order meets the bound already nothing across intervals can change the verdict.
-        if gains != self.upper && order.len() <= limits.most_for_across {
+        if gains != self.upper && order.len() <= effort.most_for_across {
             let windows = Windows::new(self.dag, self.chain, &self.solved, &intervals.start);
-            let forest = windows.lower(&mut self.upper, &mut self.work.part(limits.forest));
-            let mut work = self.work.part(limits.across);
+            let forest = windows.lower(&mut self.upper, &mut self.work.part(effort.forest));
+            let mut work = self.work.part(effort.across);
             intervals.look_for_witnesses(self.dag, &self.solved, &mut found, &mut work);
             if let Some(forest) = forest {
                 windows.tighten(&forest, &mut self.upper, &mut found, &mut work);
@@ -210,7 +210,7 @@ impl Decider<'_, '_> {
     /// Whether another round would help nobody.
     fn is_settled(&self, round: &Round) -> bool {
         // Once refused, more rounds only make the order better: worth it where they are short.
-        let is_large = round.order.len() > self.limits.most_to_polish;
+        let is_large = round.order.len() > self.effort.most_to_polish;
         let is_near = || falls_short_by(self.dag, &round.gains, &self.upper) < budgets::ENOUGH;
         round.gains == self.upper || round.refusal.is_some() && (is_large || is_near())
     }
@@ -224,7 +224,7 @@ impl Decider<'_, '_> {
             .filter(is_open)
             .collect();
         // A budget of its own: what deciding has used up says nothing about how far the order is from the bound.
-        let mut work = self.work.part(self.limits.improve);
+        let mut work = self.work.part(self.effort.improve);
         improve(self.dag, &mut round.order, &segments, &mut work);
         round.gains = gains(self.dag, &round.order);
         round.found.note_order(&round.gains, &round.order);
@@ -233,7 +233,7 @@ impl Decider<'_, '_> {
     /// Of all reasons to refuse that are at hand, one that shows two sets.
     fn best_shown(&self, refusal: Refusal, round: &Round) -> Refusal {
         let (intervals, start) = (&round.intervals, &round.intervals.start);
-        let mut work = self.work.part(self.limits.pair);
+        let mut work = self.work.part(self.effort.pair);
         let refusal = self.solved.with_pair(refusal, start, &mut work);
         let crossing = || intervals.crossing(&round.found);
         let other = (!refusal.shows_two_sets()).then(crossing).flatten();

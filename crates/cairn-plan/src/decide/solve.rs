@@ -19,13 +19,10 @@ impl Method for Trivial {
     }
 
     fn examine(&self, component: &Component, known: &Knowledge, _: &mut Work<'_>) -> Finding {
-        let nodes = component.nodes();
-        let all = component
-            .all_rewards()
-            .all(|r| component.needs(r).len() == nodes);
-        if !all {
+        if !component.is_complete() {
             return Finding::default();
         }
+        let nodes = component.nodes();
         let mut profile = vec![0; nodes + 1];
         profile[nodes] = component.total();
         Finding {
@@ -39,7 +36,7 @@ impl Method for Trivial {
 
 /// How hard to try on each component.
 #[derive(Clone, Copy, Debug)]
-pub struct ComponentSteps {
+pub struct ComponentEffort {
     /// Width of the first beam search; large components get a seventh of it.
     pub beam: usize,
     /// Steps for each component, shared among the methods.
@@ -63,7 +60,7 @@ pub struct ComponentSteps {
 pub(super) fn solve(
     component: &Component,
     known: &mut Knowledge,
-    effort: &ComponentSteps,
+    effort: &ComponentEffort,
     work: &mut Work<'_>,
 ) {
     let large = component.nodes() * component.rewards() > LARGE_COMPONENT;

@@ -4,7 +4,7 @@ use super::component::{Component, Placed, components};
 use super::ids::{ClassId, ComponentId, IntervalId, NodeId};
 use super::intervals::StrictChain;
 use super::knowledge::Knowledge;
-use super::rounds::DecideSteps;
+use super::rounds::DecideEffort;
 use super::solve::solve;
 use crate::counts::wide;
 use cairn_dag::{Dag, TaskId};
@@ -108,7 +108,7 @@ impl Solved {
     }
 
     /// Learns more of each class that is not decided, the classes in parallel: each has a budget of its own.
-    pub(super) fn deepen(&mut self, limits: &DecideSteps, work: &Work<'_>) {
+    pub(super) fn deepen(&mut self, effort: &DecideEffort, work: &Work<'_>) {
         let placed = &self.placed;
         let size = |c: ComponentId| wide(placed[c.index()].component.nodes());
         let open = self.classes().filter(|(_, known)| !known.is_decided());
@@ -116,12 +116,12 @@ impl Solved {
         (self.known.par_iter_mut().zip(&self.first))
             .filter(|(known, _)| !known.is_decided())
             .for_each(|(known, &first)| {
-                let mut effort = limits.component;
+                let mut own = effort.component;
                 // In proportion to nodes, and fixed before any is solved: so threads cannot change what another gets.
-                let share = (limits.components / all.max(1)).saturating_mul(size(first));
-                effort.steps = effort.steps.min(share);
+                let share = (effort.components / all.max(1)).saturating_mul(size(first));
+                own.steps = own.steps.min(share);
                 let mut work = work.part(u64::MAX);
-                solve(&placed[first.index()].component, known, &effort, &mut work);
+                solve(&placed[first.index()].component, known, &own, &mut work);
             });
     }
 

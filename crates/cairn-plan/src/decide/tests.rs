@@ -78,9 +78,9 @@ proptest! {
     /// With a beam of one and no enumeration even small dags reach the later methods.
     #[test]
     fn the_later_methods_are_never_wrong(dag in any_dag(13), steps in 100u64..2_000_000) {
-        let component = ComponentSteps { beam: 1, steps, enumerate: false };
-        let limits = DecideSteps { component, forest: steps, across: steps, improve: steps, ..USUAL };
-        check(&dag, &limits)?;
+        let component = ComponentEffort { beam: 1, steps, enumerate: false };
+        let effort = DecideEffort { component, forest: steps, across: steps, improve: steps, ..USUAL };
+        check(&dag, &effort)?;
     }
 
     /// Whenever it is stopped, what it says holds.
@@ -102,20 +102,17 @@ fn every_kind_of_reason_is_literally_true() {
         let mut random = cairn_oracle::Random::new(seed);
         let most = 9 + random.below(6);
         let dag = cairn_oracle::random_tangle(most, seed);
-        let effort = match random.below(2) {
+        let component = match random.below(2) {
             0 => USUAL.component,
             // Small components are beyond it: then sets are met that cross the vertices.
-            _ => ComponentSteps {
+            _ => ComponentEffort {
                 enumerate: false,
                 beam: 1,
                 steps: 2_000,
             },
         };
-        let limits = DecideSteps {
-            component: effort,
-            ..USUAL
-        };
-        let Some(refusal) = check(&dag, &limits).unwrap().refusal else {
+        let effort = DecideEffort { component, ..USUAL };
+        let Some(refusal) = check(&dag, &effort).unwrap().refusal else {
             continue;
         };
         let kind = match refusal {
@@ -200,7 +197,7 @@ fn the_pair_of_a_sum() {
     let quick = decide(
         &dag,
         &obvious_chain(&dag),
-        &DecideSteps { pair: 0, ..USUAL },
+        &DecideEffort { pair: 0, ..USUAL },
         &mut Work::unlimited(),
     );
     let Some(Refusal::Sum { conflict, .. }) = quick.refusal else {
@@ -209,9 +206,9 @@ fn the_pair_of_a_sum() {
     assert_eq!(conflict, Conflict::Unknown);
 }
 
-fn check(dag: &Dag, limits: &DecideSteps) -> Result<Decision, TestCaseError> {
-    let decision = decide(dag, &obvious_chain(dag), limits, &mut Work::unlimited());
-    compare(dag, &decision, limits.component.enumerate)?;
+fn check(dag: &Dag, effort: &DecideEffort) -> Result<Decision, TestCaseError> {
+    let decision = decide(dag, &obvious_chain(dag), effort, &mut Work::unlimited());
+    compare(dag, &decision, effort.component.enumerate)?;
     Ok(decision)
 }
 

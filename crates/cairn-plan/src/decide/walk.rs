@@ -5,7 +5,7 @@ use super::ids::{NodeId, RewardId, StateId};
 use super::states::{States, count};
 use crate::budgets::decide::walk::{FAR, MOST_WORDS, SMALL};
 use crate::counts::{at, members, wide};
-use cairn_kernel::{Work, places};
+use cairn_kernel::{Work, completed, places};
 
 /// The cost of a new state beside that of its words: hashing, a place in the table, cold memory.
 // Reckoned, not measured: a few dozen comparisons of sets that lie in the cache.
@@ -94,11 +94,7 @@ impl<'a> Space<'a> {
         let (c, words) = (self.component, self.words);
         let mut waiting = self.needs.clone();
         for &v in order {
-            for &r in c.rewards_of(v) {
-                waiting[r.index()] -= 1;
-                if waiting[r.index()] > 0 {
-                    continue;
-                }
+            for r in completed(c.rewards_of(v).iter().copied(), &mut waiting) {
                 let start = r.index() * words;
                 // The gates of its needs can be gained before it, so their closures are complete by now.
                 for gate in c.needs(r).iter().filter_map(|&v| c.gate(v)) {
@@ -233,7 +229,7 @@ impl<'a> Space<'a> {
         let mut best: Vec<u32> = Vec::with_capacity(nodes + 1);
         let mut complete = true;
         let mut width = beam;
-        let mut scratch = Scratch::new(self);
+        let mut buffers = Buffers::new(self);
         // A narrowed beam still comes through, but not for ever.
         let mut overtime = match self.least(beam) <= SMALL {
             true => u64::MAX,
@@ -260,7 +256,7 @@ impl<'a> Space<'a> {
                     beam.map_or(0, |_| FAR),
                     threshold,
                     &mut by_size,
-                    &mut scratch,
+                    &mut buffers,
                 );
                 if !work.spend(cost) {
                     // A complete walk cut short proves nothing; a beam of one still makes an order.
@@ -293,21 +289,21 @@ impl<'a> Space<'a> {
         far: usize,
         threshold: Option<&[u32]>,
         by_size: &mut [Vec<StateId>],
-        scratch: &mut Scratch,
+        buffers: &mut Buffers,
     ) -> u64 {
         let (component, words) = (self.component, self.words);
         let (gain, area) = (states.gain[state.index()], states.area[state.index()]);
-        scratch.from.copy_from_slice(states.get(state));
-        self.find_missing(&scratch.from, &mut scratch.missing);
+        buffers.from.copy_from_slice(states.get(state));
+        self.find_missing(&buffers.from, &mut buffers.missing);
         // The threshold rises: what is larger comes too late.
         let most = threshold.map_or(usize::MAX, |t| t[size..].partition_point(|&t| t <= gain));
         let mut cost = self.opening();
         for r in component.all_rewards() {
-            let is_closed = |gate: RewardId| scratch.missing[gate.index()] > 0;
+            let is_closed = |gate: RewardId| buffers.missing[gate.index()] > 0;
             let gates = || (component.needs(r).iter()).filter_map(|&v| component.gate(v));
             let is_near = || !gates().any(is_closed);
             // Only near ones are wanted: no need to find out how large the closure is.
-            if scratch.missing[r.index()] == 0 || far == 0 && !is_near() {
+            if buffers.missing[r.index()] == 0 || far == 0 && !is_near() {
                 continue;
             }
             cost += self.scan;
@@ -320,7 +316,7 @@ impl<'a> Space<'a> {
             let closure = &self.closure[r.index() * words..(r.index() + 1) * words];
             let mut added = 0;
             for (to, (&from, closure)) in
-                (scratch.to.iter_mut()).zip(scratch.from.iter().zip(closure))
+                (buffers.to.iter_mut()).zip(buffers.from.iter().zip(closure))
             {
                 *to = from | closure;
                 let new = closure & !from;
@@ -332,7 +328,7 @@ impl<'a> Space<'a> {
             if !is_wanted(added) {
                 continue;
             }
-            let (new_gain, touched) = self.gain_of(gain, scratch);
+            let (new_gain, touched) = self.gain_of(gain, buffers);
             cost += touched;
             if threshold.is_some_and(|t| t[size + added] > new_gain) {
                 continue;
@@ -340,7 +336,7 @@ impl<'a> Space<'a> {
             // While the closure is executed the gain stays; it jumps with its last node.
             let area = area + u64::from(gain) * (wide(added) - 1) + u64::from(new_gain);
             cost += INSERT + self.scan;
-            let (target, is_new) = states.insert(&scratch.to);
+            let (target, is_new) = states.insert(&buffers.to);
             if is_new {
                 states.gain[target.index()] = new_gain;
                 by_size[size + added].push(target);
@@ -354,18 +350,18 @@ impl<'a> Space<'a> {
         cost
     }
 
-    /// What `scratch.to` gains, given what `scratch.from` does, and how much work it was to find out.
-    fn gain_of(&self, gain: u32, scratch: &mut Scratch) -> (u32, u64) {
-        let Scratch {
+    /// What `buffers.to` gains, given what `buffers.from` does, and how much work it was to find out.
+    fn gain_of(&self, gain: u32, buffers: &mut Buffers) -> (u32, u64) {
+        let Buffers {
             from,
             to,
             met,
             missing,
             ..
-        } = scratch;
+        } = buffers;
         // Instead of clearing `met` for every state: an entry with another tick counts as zero.
-        scratch.tick += 1;
-        let now = scratch.tick;
+        buffers.tick += 1;
+        let now = buffers.tick;
         let mut total = gain;
         let mut touched = 0;
         let added = to.iter().zip(&*from).map(|(to, from)| to & !from);
@@ -473,7 +469,7 @@ impl<'a> Space<'a> {
 }
 
 /// Buffers for growing states.
-struct Scratch {
+struct Buffers {
     from: Vec<u64>,
     to: Vec<u64>,
     /// By reward: how many of its needs the state lacks.
@@ -483,9 +479,9 @@ struct Scratch {
     tick: u32,
 }
 
-impl Scratch {
-    fn new(space: &Space<'_>) -> Scratch {
-        Scratch {
+impl Buffers {
+    fn new(space: &Space<'_>) -> Buffers {
+        Buffers {
             from: vec![0; space.words],
             to: vec![0; space.words],
             missing: vec![0; space.component.rewards()],

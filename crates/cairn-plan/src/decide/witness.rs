@@ -164,8 +164,7 @@ fn forward(
             let missing = |c: &TaskId| executed.missing[c.index()];
             let children = dag.children(v).iter();
             let now = children.clone().filter(|c| missing(c) == 1).count();
-            // A child that lacks one counts 100,000, one that lacks two half of it, and so on: integers, the same
-            // everywhere.
+            // As `nearness`, in a finer scale: 100,000 for a child that lacks one.
             // No division by zero: of a child that it is to open, at least the task itself is missing.
             let near: u64 = children.map(|c| 100_000 / u64::from(missing(c))).sum();
             (now, near, std::cmp::Reverse(v))

@@ -12,18 +12,9 @@ const PATH: f64 = 0.75;
 /// all places). Between the two: it follows the path where paths differ much, the plan where they hardly do. In `seconds`,
 /// or in tasks where none are given. O(tasks·log tasks + arcs).
 ///
-/// ```
-/// use cairn_dag::{Dag, TaskId};
-/// // Of two tasks, one has a path that is slightly longer and one stands far ahead in the plan.
-/// let dag = Dag::from_arcs(2, vec![]).unwrap();
-/// let ic = [1, 0].map(TaskId);
-/// assert_eq!(cairn_plan::policy::blend(&dag, Some(&[1.1, 1.0]), &ic)[0], TaskId(1));
-/// assert_eq!(cairn_plan::policy::blend(&dag, Some(&[2.0, 1.0]), &ic)[0], TaskId(0));
-/// ```
-///
 /// # Panics
 /// If `ic` or `seconds` are not for this dag.
-pub fn blend(dag: &Dag, seconds: Option<&[f64]>, ic: &[TaskId]) -> Vec<TaskId> {
+pub(crate) fn blend(dag: &Dag, seconds: Option<&[f64]>, ic: &[TaskId]) -> Vec<TaskId> {
     let level = bottom_levels(dag, seconds);
     // Not zero, so that tasks without any duration do not divide by it.
     let longest = level.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
@@ -41,6 +32,15 @@ mod tests {
     use super::*;
     use cairn_oracle::any_dag;
     use proptest::prelude::*;
+
+    /// Of two tasks, one has a path that is slightly longer and one stands far ahead in the plan.
+    #[test]
+    fn the_path_decides_where_it_differs_much() {
+        let dag = Dag::from_arcs(2, vec![]).unwrap();
+        let ic = [1, 0].map(TaskId);
+        assert_eq!(blend(&dag, Some(&[1.1, 1.0]), &ic)[0], TaskId(1));
+        assert_eq!(blend(&dag, Some(&[2.0, 1.0]), &ic)[0], TaskId(0));
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]

@@ -25,7 +25,7 @@ pub enum Rule {
     PathHull,
     /// [`descendants`](super::descendants())
     Descendants,
-    /// [`blend()`](super::blend())
+    /// Three quarters critical path, one quarter the plan's order: `policy/blend.rs`.
     Blend,
     /// [`share()`](super::share())
     Share,

@@ -9,7 +9,7 @@ use super::cut::{Cut, Cuts};
 use super::section::Section;
 use crate::budgets::storage as budget;
 use cairn_dag::TaskId;
-use cairn_kernel::{Stopped, Work};
+use cairn_kernel::{Stopped, Work, completed};
 use cairn_theory::storage::FileId;
 use std::cmp::Reverse;
 
@@ -302,9 +302,8 @@ fn antichains(section: &Section, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>
     while let Some(task) = ready.pop() {
         for child in section.children(task) {
             depth[child.index()] = depth[child.index()].max(depth[task.index()] + 1);
-            waiting[child.index()] -= 1;
-            ready.extend(Some(child).filter(|c| waiting[c.index()] == 0));
         }
+        ready.extend(completed(section.children(task), &mut waiting));
     }
     let mut found = Vec::new();
     let mut split = |mut tasks: Vec<TaskId>| {

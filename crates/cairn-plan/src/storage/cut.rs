@@ -12,9 +12,9 @@ use cairn_kernel::{NONE, Rows, Stopped, Work};
 // All bytes are below 2⁶⁰, so no cut of this width is ever least, and adding flow to it does not overflow.
 const ENDLESS: i64 = 1 << 61;
 
-/// On which side of a cut a node must be.
+/// On which side of a cut a node must be: its pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum Pinned {
     /// Executed.
     In,
     /// Not executed.
@@ -43,7 +43,7 @@ pub(crate) struct Cuts<'p> {
     /// By arc: what it can still carry.
     room: Vec<i64>,
     /// By node.
-    side: Vec<Side>,
+    side: Vec<Pinned>,
     /// By node: arcs to the nearest node that must be out; `NONE` where there is none.
     distance: Vec<u32>,
     cursor: Vec<u32>,
@@ -140,14 +140,14 @@ impl<'p> Cuts<'p> {
     ) -> Result<Cut, Stopped> {
         work.pay(self.section.steps())?;
         self.side.clear();
-        self.side.resize(self.distance.len(), Side::Free);
-        self.side[wide(self.source)] = Side::In;
-        self.side[wide(self.target)] = Side::Out;
-        self.force(&[task], Side::Out);
-        self.force(out, Side::Out);
-        self.force(within, Side::In);
+        self.side.resize(self.distance.len(), Pinned::Free);
+        self.side[wide(self.source)] = Pinned::In;
+        self.side[wide(self.target)] = Pinned::Out;
+        self.force(&[task], Pinned::Out);
+        self.force(out, Pinned::Out);
+        self.force(within, Pinned::In);
         let parents: Vec<TaskId> = self.section.parents(task).collect();
-        self.force(&parents, Side::In);
+        self.force(&parents, Pinned::In);
         self.room.clone_from(&self.width);
         let mut live = 0;
         while self.measure(work)? {
@@ -164,16 +164,16 @@ impl<'p> Cuts<'p> {
     }
 
     /// Puts tasks and all that follow from them on a side.
-    fn force(&mut self, tasks: &[TaskId], side: Side) {
+    fn force(&mut self, tasks: &[TaskId], side: Pinned) {
         let mut todo = tasks.to_vec();
         while let Some(task) = todo.pop() {
             if self.side[task.index()] == side {
                 continue;
             }
-            debug_assert_eq!(self.side[task.index()], Side::Free, "on one side alone");
+            debug_assert_eq!(self.side[task.index()], Pinned::Free, "on one side alone");
             self.side[task.index()] = side;
             match side {
-                Side::In => todo.extend(self.section.parents(task)),
+                Pinned::In => todo.extend(self.section.parents(task)),
                 _ => todo.extend(self.section.children(task)),
             }
         }
@@ -184,7 +184,7 @@ impl<'p> Cuts<'p> {
         self.distance.fill(NONE);
         self.queue.clear();
         for node in 0..self.distance.len() {
-            if self.side[node] == Side::Out {
+            if self.side[node] == Pinned::Out {
                 self.distance[node] = 0;
                 self.queue.push(narrow(node));
             }
@@ -203,7 +203,7 @@ impl<'p> Cuts<'p> {
                     self.distance[from] = self.distance[node] + 1;
                     // Nothing flows through what must be in.
                     match self.side[from] {
-                        Side::In => reaches = true,
+                        Pinned::In => reaches = true,
                         _ => self.queue.push(narrow(from)),
                     }
                 }
@@ -218,7 +218,7 @@ impl<'p> Cuts<'p> {
         self.cursor.fill(0);
         let mut total = 0;
         for start in 0..self.distance.len() {
-            if self.side[start] == Side::In && self.distance[start] != NONE {
+            if self.side[start] == Pinned::In && self.distance[start] != NONE {
                 total += self.augment_from(start, work)?;
             }
         }
@@ -231,7 +231,7 @@ impl<'p> Cuts<'p> {
         let mut looked = 0;
         self.path.clear();
         loop {
-            if self.side[node] == Side::Out {
+            if self.side[node] == Pinned::Out {
                 looked += self.path.len() as u64;
                 let rooms = self.path.iter().map(|&arc| self.room[wide(arc)]);
                 let amount = rooms.min().expect("the start is not out");
@@ -258,7 +258,7 @@ impl<'p> Cuts<'p> {
                 // What must be in is no way through: its distance is that of a start.
                 let is_next = self.distance[end] != NONE
                     && self.distance[end] + 1 == self.distance[node]
-                    && self.side[end] != Side::In;
+                    && self.side[end] != Pinned::In;
                 if is_next && self.room[wide(arc)] > 0 {
                     found = Some((arc, end));
                     break;
@@ -289,7 +289,7 @@ impl<'p> Cuts<'p> {
         let mut is_reached = vec![false; self.distance.len()];
         self.queue.clear();
         for (node, is_reached) in is_reached.iter_mut().enumerate() {
-            if self.side[node] == Side::In {
+            if self.side[node] == Pinned::In {
                 *is_reached = true;
                 self.queue.push(narrow(node));
             }

@@ -16,6 +16,8 @@ mod tests;
 
 pub use bounds::{LowerBound, Reason};
 pub use cairn_theory::storage::{FileId, MOST_BYTES, Storage, StorageError, Stored};
-pub use of_flow::{Assumed, Keeping, ModelError, Modelled, storage_of};
+// As certificates have it: what is assumed of files is written down there.
+pub use cairn_verify::Keeping;
+pub use of_flow::{Assumed, ModelError, Modelled, storage_of};
 pub use planner::{Lean, lean_order};
 pub use priority::shrink_first;

@@ -7,18 +7,8 @@
 
 use super::{FileId, MOST_BYTES, Storage, StorageError, Stored};
 use cairn_dag::{File, Flow, TaskId};
+use cairn_verify::Keeping;
 use hashbrown::HashMap;
-
-/// Which files are freed, and which count for ever.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keeping {
-    /// What somebody reads is freed; final results, which nobody reads, stand outside.
-    FinalsOutside,
-    /// What somebody reads is freed; final results count for ever.
-    FinalsCounted,
-    /// What is marked temporary is freed; all else counts for ever.
-    Marked,
-}
 
 /// What is to be assumed where the input does not say.
 #[derive(Clone, Copy)]
@@ -133,14 +123,14 @@ pub fn storage_of<'f>(flow: &'f Flow, assumed: &Assumed<'_>) -> Result<Modelled<
 }
 
 /// A file, and what is known of it beside.
-struct Found<'f> {
+struct KnownFile<'f> {
     stored: Stored,
     path: Option<&'f str>,
     is_unknown: bool,
     is_temporary: bool,
 }
 
-impl Found<'_> {
+impl KnownFile<'_> {
     /// Whether somebody but its own task reads it: else it is a final result.
     fn is_read(&self) -> bool {
         let Stored {
@@ -155,7 +145,7 @@ impl Found<'_> {
 #[derive(Default)]
 struct Gathered<'f> {
     by_path: HashMap<&'f str, usize>,
-    files: Vec<Found<'f>>,
+    files: Vec<KnownFile<'f>>,
     /// What tasks write, by path, to be found by the folders above it.
     written: Vec<(&'f str, usize)>,
 }
@@ -167,7 +157,7 @@ impl<'f> Gathered<'f> {
         let known = (assumed.size_of)(file.path).or(file.bytes).or(assumed.size);
         let is_temporary = file.temp || (assumed.is_temporary)(file.path);
         self.by_path.insert(file.path, self.files.len());
-        self.files.push(Found {
+        self.files.push(KnownFile {
             stored: Stored {
                 producer,
                 bytes: known.unwrap_or(0),
@@ -286,7 +276,7 @@ impl<'f> Gathered<'f> {
             }
         }
         if !is_said {
-            self.files.push(Found {
+            self.files.push(KnownFile {
                 stored: Stored {
                     producer: Some(task),
                     bytes: assumed.size.unwrap_or(0),
@@ -308,12 +298,12 @@ impl<'f> Gathered<'f> {
                     file.stored.is_kept |= !file.is_read();
                 }
             }
-            Keeping::FinalsOutside => self.files.retain(Found::is_read),
+            Keeping::FinalsOutside => self.files.retain(KnownFile::is_read),
             Keeping::Marked => (),
         }
         let tasks = flow.dag().tasks();
         let scratch = tasks.map(|t| flow.scratch(t).unwrap_or(0)).collect();
-        let of_file = |f: Found<'f>| (f.stored, (f.path, f.is_unknown));
+        let of_file = |f: KnownFile<'f>| (f.stored, (f.path, f.is_unknown));
         let (stored, known): (Vec<Stored>, Vec<_>) = self.files.into_iter().map(of_file).unzip();
         let made = Storage::new(flow.dag().len(), stored, scratch);
         let (storage, numbers) = made.map_err(|error| match error {
@@ -341,7 +331,7 @@ impl<'f> Gathered<'f> {
 /// Whoever reads a file comes after who writes it.
 fn check_order(flow: &Flow, files: &Gathered<'_>) -> Result<(), ModelError> {
     let dag = flow.dag();
-    for Found { stored, path, .. } in &files.files {
+    for KnownFile { stored, path, .. } in &files.files {
         let Some(producer) = stored.producer else {
             continue;
         };

@@ -2,6 +2,7 @@
 
 use super::section::{Section, signed};
 use cairn_dag::{TaskId, narrow};
+use cairn_kernel::completed;
 use cairn_theory::storage::FileId;
 
 /// A moment of an order that is being made.
@@ -118,13 +119,7 @@ impl<'p> Play<'p> {
                 _ => (),
             }
         }
-        for child in self.section.children(task) {
-            let waiting = &mut self.waiting[child.index()];
-            *waiting -= 1;
-            if *waiting == 0 {
-                stirred(child);
-            }
-        }
+        completed(self.section.children(task), &mut self.waiting).for_each(stirred);
         self.order.push(task);
     }
 

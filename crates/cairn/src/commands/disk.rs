@@ -395,11 +395,7 @@ impl Ground<'_> {
         };
         written::Storage {
             assumed: written::Assumed {
-                keeping: match self.model.keeping {
-                    Keeping::Marked => written::Keeping::Marked,
-                    Keeping::FinalsOutside => written::Keeping::FinalsOutside,
-                    Keeping::FinalsCounted => written::Keeping::FinalsCounted,
-                },
+                keeping: self.model.keeping,
                 size_of: caps.size_of.clone(),
                 default_size: caps.size,
                 temp: caps.temp.clone(),
