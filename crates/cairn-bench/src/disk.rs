@@ -138,7 +138,7 @@ fn rows(name: &str, dag: &Dag, storage: &Storage, seconds: &[f64]) {
                 cap,
             })
         };
-        let (free, free_peak) = best(&fits(u64::MAX / 4));
+        let (free, free_peak) = best(&fits(Keeper::NO_CAP));
         let mut cells = Vec::new();
         for factor in CAPS {
             let cap = (lean.peak as f64 * factor) as u64;

@@ -271,16 +271,16 @@ fn cell(ratio: &Ratio) -> String {
 
 /// The share of tasks that were first given out before another one that came back sooner.
 fn overtaken(events: &[cairn_sim::Event], tasks: usize) -> f64 {
-    let mut given = vec![usize::MAX; tasks];
+    let mut given = vec![None; tasks];
     let mut next = 0;
     let mut came = Vec::new();
     for event in events {
         match event.what {
-            What::Started(task) if given[task.index()] == usize::MAX => {
-                given[task.index()] = next;
+            What::Started(task) if given[task.index()].is_none() => {
+                given[task.index()] = Some(next);
                 next += 1;
             }
-            What::Finished(task) => came.push(given[task.index()]),
+            What::Finished(task) => came.extend(given[task.index()]),
             _ => (),
         }
     }
@@ -314,7 +314,7 @@ fn request(eligible: usize, workers: u32) {
         .map(|_| (1.4 * (uniform() + uniform() + uniform() - 1.5)).exp())
         .collect();
     let rules = Rules {
-        silence: Span(u64::MAX / 4),
+        silence: Span::EVER,
         copies: Copies::All,
         ..Rules::default()
     };

@@ -1,14 +1,20 @@
 //! Numbers that look random and are the same everywhere. Knows nothing of what they are for.
 
+use cairn_kernel::{GOLDEN, mix};
+
 /// `SplitMix64`.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        let next = mix(self.0);
+        self.0 = self.0.wrapping_add(GOLDEN);
+        next
+    }
+
+    /// A number from 0 on, below 1.
+    pub(crate) fn uniform(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// A number below `k`; 0 where there is none.

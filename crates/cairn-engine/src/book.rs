@@ -20,7 +20,8 @@ use memory::Remembered;
 use normal::mean_beyond;
 
 /// The variance of logarithms of speeds before anything is known of the pool, and how many workers that counts for.
-// A standard deviation of a half: two workers in three are within a factor of 1.65 of the mean.
+// A standard deviation of a half: two workers in three are within a factor of 1.65 of the mean. A judgement, so that it counts for no
+// more than the least pool that can differ at all, two workers: far more, and a real pool is believed too late.
 const SPREAD: f64 = 0.25;
 const SPREAD_WEIGHT: f64 = 2.0;
 /// No pool is more equal than this variance.
@@ -31,17 +32,21 @@ const LEAST_SPREAD: f64 = 0.0004;
 const HANDSHAKE: f64 = 0.3;
 /// Variance of noise before anything returned, where durations are recorded and where they are not, and how many returns
 /// that counts for.
-// Where nothing is recorded, all tasks of a kind are expected to take the same: that they differ is noise, too.
+// Deviations of 22 % and of 32 %: where nothing is recorded, all tasks of a kind are expected to take the same, and that they differ is
+// noise, too. Judgements, like the weight: with less, two returns that happen to agree would settle how much a kind varies; with more,
+// a kind that truly does not vary is learnt slowly.
 const NOISE_RECORDED: f64 = 0.05;
 const NOISE_UNRECORDED: f64 = 0.1;
 const NOISE_WEIGHT: f64 = 5.0;
 /// How many returns of other kinds count for the noise of a kind.
-// A kind that came back once or twice says next to nothing of how much it varies.
+// A kind that came back once or twice says next to nothing of how much it varies: so its own returns count for most from the third on.
+// A judgement.
 const POOLED_WEIGHT: f64 = 2.0;
 // Five percent: however alike all were, one return does not settle what a worker is.
 const LEAST_NOISE: f64 = 0.0025;
 /// Variance of `g` before anything returned: durations are recorded; known from earlier runs; a guess.
-// Deviations of 10 %, of 14 %, and of a factor of seven: after a guess the first return counts for nearly all.
+// Deviations of 10 %, of 14 %, and of a factor of seven: after a guess the first return counts for nearly all. What was remembered or
+// recorded may be of another machine or of other inputs, but not by much. Judgements.
 const DRIFT_RECORDED: f64 = 0.01;
 const DRIFT_REMEMBERED: f64 = 0.02;
 const DRIFT_GUESSED: f64 = 4.0;
@@ -68,7 +73,7 @@ pub struct Expected {
 
 /// One worker, as its returns show it.
 #[derive(Clone, Debug, PartialEq)]
-struct Client {
+struct KnownWorker {
     name: String,
     /// How many workers of that name are not forgotten.
     workers: u32,
@@ -126,7 +131,7 @@ impl Kind {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Book {
-    clients: Vec<Client>,
+    clients: Vec<KnownWorker>,
     /// By name.
     number: HashMap<String, usize>,
     /// Numbers that nobody has.
@@ -229,7 +234,7 @@ impl Book {
         let number = (same.or_else(|| self.free.pop())).unwrap_or(self.clients.len());
         if same.is_none() {
             self.number.insert(name.to_owned(), number);
-            let new = Client {
+            let new = KnownWorker {
                 name: name.to_owned(),
                 workers: 0,
                 precision: 0.0,
@@ -352,7 +357,7 @@ impl Book {
     /// Mean and spread of the pool, and everybody's speed with them.
     fn refresh_pool(&mut self) {
         self.stale = 0;
-        let seen = |c: &&Client| c.precision > 0.0;
+        let seen = |c: &&KnownWorker| c.precision > 0.0;
         // Expectations are of speed 1: the mean of the pool begins there.
         let (mut sum, mut weights) = (0.0, 1.0);
         for c in self.clients.iter().filter(seen) {
@@ -423,7 +428,7 @@ impl Book {
 
     /// The share of its leases that a worker will return well. Who is new is taken to be as the others are.
     pub fn reliability(&self, client: usize) -> f64 {
-        let count = |c: &Client| (c.returned as f64, (c.returned + c.failed + c.lost) as f64);
+        let count = |c: &KnownWorker| (c.returned as f64, (c.returned + c.failed + c.lost) as f64);
         let all = self.clients.iter().map(count);
         let (good, of) = all.fold((0.0, 0.0), |(g, n), (good, of)| (g + good, n + of));
         let pool = (good + 1.0) / (of + 1.0);

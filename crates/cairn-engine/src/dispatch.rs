@@ -22,9 +22,9 @@ mod twin;
 mod unlocks;
 
 use crate::book::{Book, Expected, Memory};
-use cairn_dag::{Dag, TaskId};
+use cairn_dag::{Dag, TaskId, narrow, wide};
 use cairn_theory::game::Standing;
-use lanes::{Busy, Lanes};
+use lanes::{Busy, LaneId, Lanes};
 use outlook::Outlook;
 use std::collections::BTreeSet;
 
@@ -142,7 +142,7 @@ impl Dispatch {
 
     /// How many tasks there are.
     pub fn tasks(&self) -> u32 {
-        self.end_of.len() as u32
+        narrow(self.end_of.len())
     }
 
     /// Whether the workers present differ in speed, as far as is known.
@@ -350,7 +350,7 @@ impl Dispatch {
 
     /// Writes down when a task will be over, with all that comes after it.
     fn note_end(&mut self, task: u32) {
-        let known = &mut self.end_of[task as usize];
+        let known = &mut self.end_of[wide(task)];
         if *known != 0 {
             self.ends.remove(&(*known, task));
             *known = 0;
@@ -363,7 +363,7 @@ impl Dispatch {
         if end < f64::INFINITY && !self.outlook.standing(task).is_settled() {
             // Bits of numbers above zero are in the order of the numbers; 0 itself says that there is none.
             let key = (end + self.tail(task)).max(f64::MIN_POSITIVE).to_bits();
-            self.end_of[task as usize] = key;
+            self.end_of[wide(task)] = key;
             self.ends.insert((key, task));
         }
     }
@@ -390,10 +390,10 @@ impl Dispatch {
     }
 
     /// Idle lanes of those who ask, fastest first.
-    fn idle(&self, asking: &[(u32, usize)]) -> Vec<u32> {
+    fn idle(&self, asking: &[(u32, usize)]) -> Vec<LaneId> {
         let each = |&(worker, want): &(u32, usize)| self.lanes.idle_of(worker).take(want);
-        let mut idle: Vec<u32> = asking.iter().flat_map(each).collect();
-        let speed = |lane: u32| self.lanes.speed(self.lanes.worker(lane));
+        let mut idle: Vec<LaneId> = asking.iter().flat_map(each).collect();
+        let speed = |lane: LaneId| self.lanes.speed(self.lanes.worker(lane));
         // Stable: of equals whoever asked first.
         idle.sort_by(|&a, &b| speed(b).total_cmp(&speed(a)));
         idle

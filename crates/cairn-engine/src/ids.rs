@@ -61,6 +61,10 @@ pub struct Moment(pub u64);
 pub struct Span(pub u64);
 
 impl Span {
+    /// For ever, as good as.
+    // A quarter of all there is, since it is added to moments.
+    pub const EVER: Span = Span(u64::MAX / 4);
+
     /// So many seconds.
     pub const fn seconds(seconds: u64) -> Span {
         Span(seconds.saturating_mul(1_000_000))

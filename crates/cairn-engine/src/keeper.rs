@@ -33,27 +33,6 @@ use cairn_theory::game::Standing;
 use cairn_theory::storage::{FileId, Storage, StorageError};
 use peaks::Peaks;
 
-/// Where a task is, as far as storage goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Waiting,
-    Running,
-    Done,
-    /// It will not be executed; its inputs stay for a later try, or do not.
-    GivenUp,
-}
-
-impl From<Standing> for Phase {
-    fn from(standing: Standing) -> Phase {
-        match standing {
-            Standing::Waiting | Standing::Eligible => Phase::Waiting,
-            Standing::Leased => Phase::Running,
-            Standing::Executed => Phase::Done,
-            Standing::Failed | Standing::Aborted | Standing::Cancelled => Phase::GivenUp,
-        }
-    }
-}
-
 /// Why an order is of no use to a keeper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadOrder {
@@ -87,7 +66,8 @@ pub struct Keeper {
     storage: Storage,
     cap: u64,
     leftovers: Leftovers,
-    phase: Vec<Phase>,
+    /// By task. Who waits and who is eligible is one to storage: only [`Standing::is_unbegun`] is asked, and kept.
+    standing: Vec<Standing>,
     /// By task: its place in π; of tasks that do not wait, one it had or none.
     place: Vec<u32>,
     /// By place: which task has it, or had.
@@ -139,6 +119,10 @@ fn signed(bytes: u64) -> i64 {
 const MOST_DRIFT: u64 = 1 << 61;
 
 impl Keeper {
+    /// As good as no cap.
+    // What is reserved is added to it, and differences are signed: two bits stay free.
+    pub const NO_CAP: u64 = u64::MAX >> 2;
+
     /// Nothing started yet. `order` is to have a peak within `cap`.
     ///
     /// # Errors
@@ -149,7 +133,7 @@ impl Keeper {
         let mut keeper = Keeper {
             cap,
             leftovers: Leftovers::default(),
-            phase: vec![Phase::Waiting; tasks],
+            standing: vec![Standing::Waiting; tasks],
             place: vec![NONE; tasks],
             at: Vec::new(),
             given: vec![NONE; tasks],
@@ -207,7 +191,7 @@ impl Keeper {
 
     /// Bytes reserved by what runs: its files, as large as they are expected to be, and its scratch.
     pub fn reserved(&self) -> u64 {
-        let running = (0..self.phase.len()).filter(|&t| self.phase[t] == Phase::Running);
+        let running = (0..self.standing.len()).filter(|&t| self.standing[t] == Standing::Leased);
         let reserved = running.map(|t| self.storage.reserved(TaskId::new(t)));
         reserved.sum()
     }
@@ -220,7 +204,7 @@ impl Keeper {
     /// Bytes on the heap.
     pub fn heap_bytes(&self) -> usize {
         self.storage.heap_bytes()
-            + self.phase.capacity()
+            + self.standing.capacity()
             + 4 * (self.place.capacity() + self.at.capacity() + self.given.capacity())
             + 4 * self.readers.capacity()
             + 4 * (self.upto.capacity() + self.open.capacity())
@@ -256,7 +240,7 @@ impl Keeper {
     /// # Panics
     /// If the task does not wait.
     pub fn may(&mut self, task: TaskId) -> bool {
-        assert_eq!(self.phase[task.index()], Phase::Waiting, "{task:?}");
+        assert!(self.standing[task.index()].is_unbegun(), "{task:?}");
         if self.sizes.as_ref().is_some_and(|sizes| !sizes.may(task)) {
             return false;
         }
@@ -292,6 +276,11 @@ impl Keeper {
         is_safe
     }
 
+    /// Where the task that makes a file stands. What nobody makes is there, as if it were made.
+    fn standing_of(&self, producer: Option<TaskId>) -> Standing {
+        producer.map_or(Standing::Executed, |task| self.standing[task.index()])
+    }
+
     /// Whether a file stays once it is made: it is pinned, or somebody will read it.
     fn is_wanted(&self, file: FileId) -> bool {
         self.is_pinned[file.index()] || self.open[file.index()] > 0
@@ -314,7 +303,7 @@ impl Keeper {
             }
             let readers = &mut self.readers[self.storage.consumer_slots(file)];
             let upto = &mut self.upto[file.index()];
-            let (last, before) = last_readers(readers, upto, &self.phase);
+            let (last, before) = last_readers(readers, upto, &self.standing);
             if last == Some(task.0) {
                 let from = before.map_or(self.front, |t| self.place[wide(t)] + 1);
                 frees.push((from, self.storage.bytes(file)));
@@ -328,7 +317,7 @@ impl Keeper {
     /// # Panics
     /// If the task does not wait.
     pub fn start(&mut self, task: TaskId) {
-        assert_eq!(self.phase[task.index()], Phase::Waiting, "{task:?}");
+        assert!(self.standing[task.index()].is_unbegun(), "{task:?}");
         let place = self.place[task.index()];
         let frees = self.frees(task);
         let lasting = self.lasting(task);
@@ -339,7 +328,7 @@ impl Keeper {
         self.frees = frees;
         // It waits no more, so that its own peak binds nobody.
         self.peaks.clear(place);
-        self.phase[task.index()] = Phase::Running;
+        self.standing[task.index()] = Standing::Leased;
         self.write_over(task);
         self.running += 1;
         self.version += 1;
@@ -350,7 +339,7 @@ impl Keeper {
         self.live += lasting;
         for file in self.storage.inputs(task) {
             let readers = &mut self.readers[self.storage.consumer_slots(file)];
-            let (last, _) = last_readers(readers, &mut self.upto[file.index()], &self.phase);
+            let (last, _) = last_readers(readers, &mut self.upto[file.index()], &self.standing);
             if last.is_none() && !self.is_pinned[file.index()] {
                 self.live -= self.storage.bytes(file);
             }
@@ -374,8 +363,8 @@ impl Keeper {
     /// # Panics
     /// If the task does not run.
     pub fn finish(&mut self, task: TaskId) {
-        assert_eq!(self.phase[task.index()], Phase::Running, "{task:?}");
-        self.phase[task.index()] = Phase::Done;
+        assert_eq!(self.standing[task.index()], Standing::Leased, "{task:?}");
+        self.standing[task.index()] = Standing::Executed;
         self.end(task);
         self.used -= self.storage.scratch(task);
         let outputs = self.storage.outputs(task);
@@ -400,7 +389,7 @@ impl Keeper {
     /// A task is executed: one that runs, or one that was given up for lost and returns after all, asked for or not.
     pub(crate) fn execute(&mut self, task: TaskId) {
         // Nobody asks whether it may: its files are there already.
-        if self.phase[task.index()] == Phase::Waiting {
+        if self.standing[task.index()].is_unbegun() {
             self.start(task);
         }
         self.finish(task);
@@ -408,8 +397,7 @@ impl Keeper {
 
     /// Whether a file that is not kept is wanted no more: it may be deleted.
     pub fn is_free(&self, file: FileId) -> bool {
-        let is_made = (self.storage.producer(file))
-            .is_none_or(|task| self.phase[task.index()] == Phase::Done);
+        let is_made = self.standing_of(self.storage.producer(file)) == Standing::Executed;
         is_made && !self.is_pinned[file.index()] && self.open[file.index()] == 0
     }
 
@@ -418,8 +406,8 @@ impl Keeper {
     /// # Panics
     /// If the task does not run.
     pub fn release(&mut self, task: TaskId) {
-        assert_eq!(self.phase[task.index()], Phase::Running, "{task:?}");
-        self.phase[task.index()] = Phase::Waiting;
+        assert_eq!(self.standing[task.index()], Standing::Leased, "{task:?}");
+        self.standing[task.index()] = Standing::Eligible;
         self.end(task);
         self.used -= self.storage.reserved(task);
         // No free place is left before the first: all get new ones.
@@ -460,23 +448,24 @@ impl Keeper {
         let is_wanted = self.is_wanted(file);
         let is_pinned = self.is_pinned[file.index()];
         let readers = &mut self.readers[self.storage.consumer_slots(file)];
-        let (last, _) = last_readers(readers, &mut self.upto[file.index()], &self.phase);
+        let (last, _) = last_readers(readers, &mut self.upto[file.index()], &self.standing);
         let end = match last {
             _ if is_pinned => narrow(self.at.len()),
             Some(last) => self.place[wide(last)] + 1,
             None => 0,
         };
         let producer = self.storage.producer(file);
-        let phase = producer.map_or(Phase::Done, |task| self.phase[task.index()]);
-        let from = match (phase, producer) {
-            (Phase::GivenUp, _) => return Ok(()),
-            (Phase::Waiting, Some(task)) => {
+        let standing = self.standing_of(producer);
+        let from = match producer {
+            _ if standing.is_given_up() => return Ok(()),
+            Some(task) if standing.is_unbegun() => {
                 let place = self.place[task.index()];
                 self.change(place, place + 1, grows);
                 place + 1
             }
             _ => {
-                let is_there = phase == Phase::Running || is_pinned || self.open[file.index()] > 0;
+                let is_there =
+                    standing == Standing::Leased || is_pinned || self.open[file.index()] > 0;
                 if is_there {
                     self.used = self.used.saturating_add_signed(grows);
                 }
@@ -512,8 +501,8 @@ impl Keeper {
 
     /// The waiting tasks by π.
     pub fn waiting(&self) -> Vec<TaskId> {
-        let tasks = (0..narrow(self.phase.len())).map(TaskId);
-        let waits = |t: &TaskId| self.phase[t.index()] == Phase::Waiting;
+        let tasks = (0..narrow(self.standing.len())).map(TaskId);
+        let waits = |t: &TaskId| self.standing[t.index()].is_unbegun();
         let mut waiting: Vec<TaskId> = tasks.filter(waits).collect();
         waiting.sort_unstable_by_key(|t| (self.place[t.index()], self.given[t.index()]));
         waiting
@@ -524,7 +513,7 @@ impl Keeper {
         let first = self.peaks.first_place().map_or(self.at.len(), wide);
         let tasks = self.at[first..].iter().take(LOOK);
         let tasks = tasks.filter(|&&t| t != NONE).map(|&t| TaskId(t));
-        tasks.filter(|t| self.phase[t.index()] == Phase::Waiting)
+        tasks.filter(|t| self.standing[t.index()].is_unbegun())
     }
 
     /// How often anything changed: what may not start may not until this changes.
@@ -547,10 +536,10 @@ impl Keeper {
     pub fn sync(&mut self, standing: impl Fn(TaskId) -> Standing) {
         self.is_stale = false;
         let mut comes_back = false;
-        for index in 0..self.phase.len() {
-            let phase = Phase::from(standing(TaskId::new(index)));
-            comes_back |= phase == Phase::Waiting && self.phase[index] != Phase::Waiting;
-            self.phase[index] = phase;
+        for index in 0..self.standing.len() {
+            let now = standing(TaskId::new(index));
+            comes_back |= now.is_unbegun() && !self.standing[index].is_unbegun();
+            self.standing[index] = now;
         }
         if comes_back {
             // The order given first is topological whatever waits; a mixture of old and new places need not be.
@@ -568,9 +557,9 @@ impl Keeper {
 fn last_readers(
     readers: &mut [u32],
     upto: &mut u32,
-    phase: &[Phase],
+    standing: &[Standing],
 ) -> (Option<u32>, Option<u32>) {
-    let waits = |t: u32| phase[wide(t)] == Phase::Waiting;
+    let waits = |t: u32| standing[wide(t)].is_unbegun();
     while *upto > 0 && !waits(readers[wide(*upto) - 1]) {
         *upto -= 1;
     }

@@ -1,7 +1,7 @@
 //! Eligible tasks in the order they go out, by class of needs. Knows no worker.
 
 use crate::{Needs, Task};
-use cairn_dag::{TaskId, narrow};
+use cairn_dag::TaskId;
 use hashbrown::HashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,11 +19,7 @@ pub enum Order {
 impl Order {
     /// The order of a frozen dag's tasks: all of them, each once.
     pub fn of(order: &[TaskId]) -> Order {
-        let mut rank = vec![0; order.len()];
-        for (place, task) in order.iter().enumerate() {
-            rank[task.index()] = narrow(place);
-        }
-        Order::Ranked(rank)
+        Order::Ranked(cairn_kernel::places(order))
     }
 
     /// The rank of a task: smaller goes first.

@@ -25,13 +25,14 @@ const KNOWN: u32 = 16;
 const LAST_OUTPUT: u32 = 7;
 
 /// What is reserved follows what was learnt when it is more by this factor, or less by the next.
-// More follows sooner than less: too little breaks a promise, too much only waits. And every change counts places anew.
+// More follows sooner than less: too little breaks a promise, too much only waits. And every change counts places anew, which numbers
+// closer to one would have happen with nearly every return. Judgements.
 const MORE: f64 = 1.05;
 const LESS: f64 = 0.9;
 
 /// Files of one sort.
 #[derive(Clone, Debug, PartialEq)]
-struct Class {
+struct FileClass {
     kind: u32,
     /// Which output of its task.
     output: u32,
@@ -43,7 +44,7 @@ struct Class {
     factor: f64,
 }
 
-impl Class {
+impl FileClass {
     /// What expected bytes are to be multiplied by, after what was seen.
     fn wanted(&self, safety: f64) -> f64 {
         let spare = (safety - 1.0) / f64::from(self.seen.max(1)).sqrt();
@@ -68,7 +69,7 @@ pub struct Learnt {
 
 /// Tasks of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Kind {
+struct KindUnderWay {
     running: u32,
     /// The fewest files seen of any class without sizes; `None` where all have.
     seen: Option<u32>,
@@ -97,8 +98,8 @@ pub struct Sizes {
     class: Vec<u32>,
     /// By file: what the input says; 1 where it says nothing, so that factors are bytes.
     expected: Vec<f32>,
-    classes: Vec<Class>,
-    kinds: Vec<Kind>,
+    classes: Vec<FileClass>,
+    kinds: Vec<KindUnderWay>,
 }
 
 impl Sizes {
@@ -130,18 +131,20 @@ impl Sizes {
             class[f.index()] = u32::try_from(at).expect("no more classes than files");
         }
         let count = kind.iter().max().map_or(0, |&k| wide(k) + 1);
-        let mut kinds = vec![Kind::default(); count];
+        let mut kinds = vec![KindUnderWay::default(); count];
         for &(kind, _, _) in keys.iter().filter(|(_, _, is_unknown)| *is_unknown) {
             kinds[wide(kind)].seen = Some(0);
         }
-        let classes = keys.into_iter().map(|(kind, output, is_unknown)| Class {
-            kind,
-            output,
-            is_unknown,
-            seen: 0,
-            most: 0.0,
-            factor: if is_unknown { 0.0 } else { safety },
-        });
+        let classes = keys
+            .into_iter()
+            .map(|(kind, output, is_unknown)| FileClass {
+                kind,
+                output,
+                is_unknown,
+                seen: 0,
+                most: 0.0,
+                factor: if is_unknown { 0.0 } else { safety },
+            });
         let said = |f: FileId| match is_unknown[f.index()] {
             true => 1.0,
             false => rounded_up(storage.bytes(f)),
@@ -197,7 +200,7 @@ impl Sizes {
             class.factor = wanted;
         }
         if is_unknown {
-            let of_kind = |c: &&Class| c.is_unknown && wide(c.kind) == kind;
+            let of_kind = |c: &&FileClass| c.is_unknown && wide(c.kind) == kind;
             let fewest = match self.kinds[kind].seen {
                 // Known well enough: no need to look.
                 Some(KNOWN..) => KNOWN,
@@ -232,7 +235,7 @@ impl Sizes {
             .filter(|l| l.most.is_finite() && l.most >= 0.0)
         {
             let key = (told.kind, told.output, told.is_unknown);
-            let is_it = |c: &&mut Class| (c.kind, c.output, c.is_unknown) == key;
+            let is_it = |c: &&mut FileClass| (c.kind, c.output, c.is_unknown) == key;
             if let Some(class) = self.classes.iter_mut().find(is_it) {
                 class.seen = class.seen.max(told.seen);
                 class.most = class.most.max(told.most);
@@ -282,8 +285,8 @@ impl Sizes {
     /// Bytes on the heap.
     pub(crate) fn heap_bytes(&self) -> usize {
         4 * (self.kind.capacity() + self.class.capacity() + self.expected.capacity())
-            + size_of::<Class>() * self.classes.capacity()
-            + size_of::<Kind>() * self.kinds.capacity()
+            + size_of::<FileClass>() * self.classes.capacity()
+            + size_of::<KindUnderWay>() * self.kinds.capacity()
     }
 }
 

@@ -198,16 +198,6 @@ impl<P: Position> Engine<P> {
         due.sort_unstable();
         let mut tries: Vec<_> = self.tries.iter().map(|(&task, &t)| (task, t)).collect();
         tries.sort_unstable_by_key(|&(task, _)| task);
-        let bare = |w: &Worker| Worker {
-            last_seen: Moment(0),
-            holds: Vec::new(),
-            unheard: Vec::new(),
-            late: Vec::new(),
-            lingers: Vec::new(),
-            busy_cpus: 0,
-            busy_memory: 0,
-            ..w.clone()
-        };
         let is_whole = self.workers.kept() == self.workers.len();
         let numbers = (self.workers.numbered()).map(|(number, _)| number as u32);
         let numbers = numbers.filter(|_| !is_whole);
@@ -220,7 +210,7 @@ impl<P: Position> Engine<P> {
             halted: self.halted,
             failures: self.failures,
             reopened: self.reopened,
-            workers: self.workers.iter().map(bare).collect(),
+            workers: self.workers.iter().map(Worker::durable).collect(),
             leases,
             due,
             tries,

@@ -71,6 +71,18 @@ impl Worker {
         }
     }
 
+    /// What of it outlasts a restart.
+    pub(crate) fn durable(&self) -> Worker {
+        Worker {
+            is_here: self.is_here,
+            was_lost: self.was_lost,
+            executed: self.executed,
+            failed: self.failed,
+            lost: self.lost,
+            ..Worker::new(self.name.clone(), self.offer.clone())
+        }
+    }
+
     /// Who it is, where nobody vouches for it.
     #[inline]
     pub fn client(&self) -> Option<ClientId> {

@@ -300,7 +300,11 @@ impl Caller {
     ///
     /// # Errors
     /// If there is no answer, or the answer is no.
-    pub fn exchange(&self, worker: u32, exchange: &Exchange) -> Result<Exchanged, CallError> {
+    pub(crate) fn exchange(
+        &self,
+        worker: u32,
+        exchange: &Exchange,
+    ) -> Result<Exchanged, CallError> {
         let patience =
             PATIENCE + Duration::from_secs_f64(exchange.wait_seconds.clamp(0.0, LONGEST_WAIT));
         self.post(
@@ -314,7 +318,7 @@ impl Caller {
     ///
     /// # Errors
     /// If there is no answer, or the answer is no.
-    pub fn heartbeat(&self, worker: u32, heartbeat: &Heartbeat) -> Result<Heard, CallError> {
+    pub(crate) fn heartbeat(&self, worker: u32, heartbeat: &Heartbeat) -> Result<Heard, CallError> {
         let path = format!("/api/v1/workers/{worker}/heartbeat");
         self.post(&path, heartbeat, HEARTBEAT)
     }
@@ -323,7 +327,7 @@ impl Caller {
     ///
     /// # Errors
     /// If there is no answer, or the answer is no.
-    pub fn leave(&self, worker: u32) -> Result<(), CallError> {
+    pub(crate) fn leave(&self, worker: u32) -> Result<(), CallError> {
         let path = format!("/api/v1/workers/{worker}");
         self.call(Method::DELETE, &path, SendBody::none(), None, GOODBYE)
             .map(drop)
@@ -342,7 +346,7 @@ impl Caller {
     ///
     /// # Errors
     /// If there is no answer, or the answer is no.
-    pub fn stored(&self, digest: &str) -> Result<Stored, CallError> {
+    pub(crate) fn stored(&self, digest: &str) -> Result<Stored, CallError> {
         self.get(&format!("/api/v1/files/{digest}/stored"))
     }
 

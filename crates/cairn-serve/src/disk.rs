@@ -7,12 +7,15 @@
 
 mod away;
 mod learnt;
+mod setup;
 
-pub(crate) use away::{Away, Over};
+pub(crate) use away::{Away, Ceased};
 pub(crate) use learnt::{SIZES, stored};
+pub use setup::DiskSetup;
+pub(crate) use setup::{Tight, tight};
 
 use crate::found::Found;
-use crate::free_bytes;
+use crate::free::{ENDLESS, free_bytes};
 use cairn_dag::TaskId;
 use cairn_engine::{Engine, Keeper, Position, Taken, Task};
 use cairn_theory::game::Standing;
@@ -121,7 +124,7 @@ pub struct Usage {
     pub reserved: u64,
     /// The most that was there or reserved at once since the start.
     pub peak: u64,
-    /// Free on the disk, when somebody looked.
+    /// Free on the disk, when somebody looked; [`ENDLESS`] where nobody could tell.
     pub free: u64,
     /// Whether the rest can go on one by one within the cap.
     pub is_safe: bool,
@@ -238,7 +241,7 @@ impl Disk {
             self.cap = Some(Watched {
                 folder,
                 most,
-                free: free.unwrap_or(u64::MAX),
+                free: free.unwrap_or(ENDLESS),
                 looked: None,
                 peak: 0,
             });
@@ -442,7 +445,7 @@ impl Disk {
         };
         cap.looked = Some(Instant::now());
         // Where it cannot be told, what was asked for holds.
-        cap.free = free_bytes(&cap.folder).unwrap_or(u64::MAX);
+        cap.free = free_bytes(&cap.folder).unwrap_or(ENDLESS);
         let there = keeper.there();
         let most = room(cap.most, there, unwritten, cap.free);
         // A new cap has all waiting tasks looked at again.

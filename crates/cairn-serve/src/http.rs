@@ -26,8 +26,8 @@ mod volunteers;
 mod watch;
 mod why;
 
-pub use begin::{BeginError, Begun, Setup, Watch, begin, begin_family};
-pub use desk::{DiskNews, DiskSetup, End, Left, Observed};
+pub use begin::{Beforehand, BeginError, Begun, Setup, begin, begin_family};
+pub use desk::{DiskNews, End, Left, Observed, ServedDisk};
 pub use facts::{copies, kinds, weights};
 pub use files::Allowed;
 pub(crate) use files::digest_of;
@@ -37,7 +37,7 @@ pub use watch::Sight;
 pub use why::{ReasonTold, Why};
 
 use self::desk::{Ask, Desk, Manner};
-use self::door::Door;
+use self::door::{Door, OpenDoor};
 use self::fault::Fault;
 use self::files::Files;
 use self::lanes::Lanes;
@@ -61,13 +61,13 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 
 /// Threads that wait for disks, and how many of them at once may do so for long.
 // Files go up and down for minutes: whoever asks for little must still find a thread, so most of them are not for long work. Far
-// fewer, and logs queue behind digests of large files; far more only stand in each other's way at one disk.
+// fewer, and logs queue behind digests of large files; far more only stand in each other's way at one disk. Judgements.
 const THREADS: usize = 64;
 const LONG: usize = 16;
 /// Threads that speak HTTP are no more than these, however many processors there are.
@@ -75,12 +75,9 @@ const LONG: usize = 16;
 // machine want the processors. A judgement.
 const SPEAKERS: usize = 4;
 /// Workers that are here when all is done have so long to hear it, or the silence, if that is shorter.
-// Who does not hear it goes on asking a server that is gone. Far longer, and a worker that hangs keeps the command from ending.
+// Who does not hear it goes on asking a server that is gone. Far longer, and a worker that hangs keeps the command from ending. A
+// judgement: workers of ours have a request open, and hear it at once.
 const GRACE: Duration = Duration::from_secs(5);
-/// Answers on their way out have so long when the server ends, and threads at work on a disk so long beyond that.
-// Both bound how long Ctrl-C takes. What is cut off was committed before it was answered: who asks again hears it.
-const LAST_ANSWERS: Duration = Duration::from_secs(1);
-const LAST_WORK: Duration = Duration::from_millis(500);
 /// Of a request without a good token so much is listened to, for so long.
 // A client that still writes when the connection closes is reset and loses the answer that says why. So much holds nearly any
 // request but uploads; a stranger gets no more than a second of us for it.
@@ -257,7 +254,7 @@ pub fn serve<P: Position + Send>(
     let silence = Duration::from_micros(begun.engine.rules().silence.0);
     let grace = GRACE.min(silence);
     let (sender, inbox) = mpsc::channel();
-    let watch = watch::start(watch::Setup {
+    let watch = watch::start(watch::Follower {
         sight: settings.sight,
         rules: begun.engine.rules().clone(),
         state: state.clone(),
@@ -304,40 +301,24 @@ pub fn serve<P: Position + Send>(
         url: format!("{scheme}://{bound}"),
     };
     let acceptor = settings.certificate.as_ref().map(Certificate::config);
-    let connections = door::connections(settings.connections);
-    let limit = Arc::new(Semaphore::new(connections));
     let door = Door {
         router: router(shared),
         acceptor: acceptor.map(TlsAcceptor::from),
         patience: settings.patience,
         stall: settings.stall,
     };
-    let (stop, stopped) = tokio::sync::watch::channel(());
-    let accepting = {
-        let _inside = runtime.enter();
-        let address = bound;
-        let failed = |error| ServeError::Listen { address, error };
-        let listener = TcpListener::from_std(listener).map_err(failed)?;
-        let door = Arc::new(door);
-        runtime.spawn(door::accept(listener, limit.clone(), door, stopped))
-    };
+    let open = OpenDoor::new(&runtime, listener, door, settings.connections);
+    let open = open.map_err(|error| ServeError::Listen {
+        address: bound,
+        error,
+    })?;
     listening(&handle);
     let end = desk.run(&inbox);
     // Those who watch are told how it ended, and their streams end.
     let _ = watch.send(watch::Look::End);
-    // What was answered is still on its way out.
-    drop(stop);
     // Whoever asks from here on is told that the server ends.
     drop(inbox);
-    let gone = async {
-        let _ = accepting.await;
-        // All places are free when all connections have ended.
-        let all = u32::try_from(connections).unwrap_or(u32::MAX);
-        let _ = limit.acquire_many(all).await;
-    };
-    // Who does not take its answer by then asks another server.
-    let _ = runtime.block_on(async { tokio::time::timeout(LAST_ANSWERS, gone).await });
-    runtime.shutdown_timeout(LAST_WORK);
+    open.close(runtime);
     drop(sign);
     Ok(end?)
 }
@@ -378,7 +359,7 @@ fn kept<P: Position>(
 }
 
 /// The threads that speak with workers, and those that wait for disks.
-fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+fn runtime() -> std::io::Result<Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(std::thread::available_parallelism().map_or(1, |n| n.get().min(SPEAKERS)))
         .max_blocking_threads(THREADS)

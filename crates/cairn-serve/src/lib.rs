@@ -13,6 +13,7 @@ mod found;
 mod free;
 pub mod http;
 pub mod live;
+mod mutex;
 mod near;
 mod past;
 mod private;
@@ -26,7 +27,7 @@ pub mod tokens;
 pub mod work;
 
 pub use book_file::{BookError, BookFile};
-pub use disk::{Cap, Layout, Most, Planner, Priorities, Unkept, Usage, bytes_at};
+pub use disk::{Cap, DiskSetup, Layout, Most, Planner, Priorities, Unkept, Usage, bytes_at};
 pub use found::{About, Found};
-pub use free::free_bytes;
+pub use free::{ENDLESS, free_bytes};
 pub use past::{AttemptEnd, Past, PastAttempt, Stay, past};

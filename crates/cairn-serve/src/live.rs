@@ -15,8 +15,8 @@ pub use told::{
 };
 
 use self::account::{Account, Totals};
-use self::attempts::{Ended, How, Open};
-use self::course::Course;
+use self::attempts::{ClosedAttempt, How, Open};
+use self::course::Curve;
 use cairn_engine::{
     Entry, Event, Gone, Illegal, Moment, Needs, Position, Release, Roll, Rules, Snapshot, Task,
     Token, WorkerId,
@@ -51,7 +51,7 @@ pub(crate) struct Live<'f> {
     eligible: Vec<u32>,
     /// By shared resource, how much of it is taken.
     pools: Vec<u32>,
-    course: Course,
+    course: Curve,
     totals: Totals,
     workers: Roll<Account>,
     /// Where the time of those went that are forgotten.
@@ -63,11 +63,11 @@ pub(crate) struct Live<'f> {
     /// Tasks with a result that waits for validation.
     in_hand: HashSet<u64>,
     /// Of a family only the latest.
-    ended: Vec<Ended>,
+    ended: Vec<ClosedAttempt>,
     /// Ended attempts that were told of.
     told: usize,
     /// Failures and losses; of a family only the latest.
-    failures: Vec<Ended>,
+    failures: Vec<ClosedAttempt>,
     failures_in_all: usize,
     failures_changed: bool,
     /// Seconds and tasks, the longest first.
@@ -104,7 +104,7 @@ impl<'f> Live<'f> {
             is_changed: vec![true; many],
             eligible: vec![0; rules.classes.len()],
             pools: vec![0; rules.pools.len()],
-            course: Course::default(),
+            course: Curve::default(),
             totals: Totals::default(),
             workers: Roll::default(),
             forgotten: Idle::default(),
@@ -263,17 +263,8 @@ impl<'f> Live<'f> {
                 worker,
                 ..
             } => self.leased(at, *task, *token, *worker)?,
-            Event::Returned { task, token, .. } => {
-                let id = self.known(*task)?;
-                self.lease(*task, id)?;
-                self.close(at, id, *token, How::Returned);
-                self.in_hand.insert(id);
-            }
-            Event::Disputed { task } => {
-                let id = self.known(*task)?;
-                self.fail(*task, id)?;
-                self.close_all(at, id, How::Cancelled);
-            }
+            Event::Returned { task, token, .. } => self.returned(at, *task, *token)?,
+            Event::Disputed { task } => self.disputed(at, *task)?,
             Event::Executed {
                 task,
                 token,
@@ -337,6 +328,21 @@ impl<'f> Live<'f> {
             begin: at,
         };
         self.take(id, open);
+        Ok(())
+    }
+
+    fn returned(&mut self, at: Moment, task: Task, token: Token) -> Result<(), Illegal> {
+        let id = self.known(task)?;
+        self.lease(task, id)?;
+        self.close(at, id, token, How::Returned);
+        self.in_hand.insert(id);
+        Ok(())
+    }
+
+    fn disputed(&mut self, at: Moment, task: Task) -> Result<(), Illegal> {
+        let id = self.known(task)?;
+        self.fail(task, id)?;
+        self.close_all(at, id, How::Cancelled);
         Ok(())
     }
 

@@ -48,17 +48,17 @@ fn are_digits(text: &str) -> bool {
 
 /// What a worker shows: a secret in its own place.
 #[derive(Debug)]
-pub(crate) struct Secret {
+pub(crate) struct Proof {
     file: PathBuf,
     text: String,
 }
 
-impl Secret {
-    pub(crate) fn put(place: &Path) -> std::io::Result<Secret> {
+impl Proof {
+    pub(crate) fn put(place: &Path) -> std::io::Result<Proof> {
         let text = private::random(DIGITS / 2)?;
         private::write(place, SECRET, &text)?;
         let file = place.join(SECRET);
-        Ok(Secret { file, text })
+        Ok(Proof { file, text })
     }
 
     /// Where it is, as the server is asked.
@@ -141,12 +141,12 @@ mod tests {
     #[test]
     fn only_who_sees_the_disk_answers() {
         let place = tempfile::tempdir().unwrap();
-        let secret = Secret::put(place.path()).unwrap();
+        let secret = Proof::put(place.path()).unwrap();
         let path = secret.path().unwrap();
         assert!(secret.was_seen(answer(&path).as_deref()));
         assert!(!secret.was_seen(None) && !secret.was_seen(Some(&secret.text)));
         // Another machine has nothing there, or another text.
-        let elsewhere = Secret::put(tempfile::tempdir().unwrap().path());
+        let elsewhere = Proof::put(tempfile::tempdir().unwrap().path());
         assert!(!secret.was_seen(answer(&elsewhere.unwrap().path().unwrap()).as_deref()));
         std::fs::write(place.path().join("other"), &secret.text).unwrap();
         assert_eq!(answer(place.path().join("other").to_str().unwrap()), None);

@@ -2,15 +2,10 @@
 //! be the one who has the store open.
 
 use crate::run::TOUCHED;
-use crate::store::{Reader, StoreError};
-use cairn_engine::{Entry, Event, Gone, Release, Task, Token};
+use crate::store::{EVENTS, Reader, StoreError};
+use cairn_engine::{Entry, Event, Gone, Release, Task, Token, WorkerId};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-
-/// So many events are read at a time: the transaction stays short.
-// The one who writes may be at it: while somebody reads, its log beside the store cannot be emptied, and grows. Far fewer, and beginning
-// each transaction would take longer than reading in it.
-const EVENTS: usize = 10_000;
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,8 +90,8 @@ pub fn past(folder: &Path) -> Result<Past, StoreError> {
 struct OneFlow<'a> {
     names: &'a [String],
     past: &'a mut Past,
-    /// By number of a worker: its stay.
-    stays: Vec<usize>,
+    /// By number of a worker: its stay, if it has one.
+    stays: Vec<Option<usize>>,
     leased: HashMap<(Task, Token), (usize, f64)>,
     /// Attempts whose leases ended without their word: stay and start, and the place of what is told of it. They may still be what
     /// counts.
@@ -136,13 +131,13 @@ impl<'a> OneFlow<'a> {
                 offer,
             } => {
                 // Events before a snapshot may be gone, and with them who came first.
-                self.stays.resize(worker.0 as usize, usize::MAX);
+                self.stays.resize(worker.index(), None);
                 // Who only said that tasks are done has worked for no time at all.
                 if name == TOUCHED {
-                    self.stays.push(usize::MAX);
+                    self.stays.push(None);
                     return;
                 }
-                self.stays.push(self.past.stays.len());
+                self.stays.push(Some(self.past.stays.len()));
                 self.past.stays.push(Stay {
                     name: name.clone(),
                     cpus: offer.cpus,
@@ -152,7 +147,7 @@ impl<'a> OneFlow<'a> {
                 });
             }
             Event::Departed { worker, why } => {
-                let stay = self.stays.get(worker.0 as usize).copied();
+                let stay = self.stay(*worker);
                 if let Some(stay) = stay.and_then(|stay| self.past.stays.get_mut(stay)) {
                     stay.until = Some(at);
                     stay.was_lost = *why == Gone::Lost;
@@ -164,8 +159,7 @@ impl<'a> OneFlow<'a> {
                 worker,
                 ..
             } => {
-                let stay = self.stays.get(worker.0 as usize).copied();
-                if let Some(stay) = stay.filter(|&stay| stay != usize::MAX) {
+                if let Some(stay) = self.stay(*worker) {
                     self.leased.insert((*task, *token), (stay, at));
                 }
             }
@@ -189,6 +183,11 @@ impl<'a> OneFlow<'a> {
             }
             _ => (),
         }
+    }
+
+    /// Which stay is a worker's.
+    fn stay(&self, worker: WorkerId) -> Option<usize> {
+        self.stays.get(worker.index()).copied().flatten()
     }
 
     /// If the lease of an attempt was given up before it counts, it goes on from when it began: so long it took. Of a worker that was

@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::live::{Bound, DagMap, Live, Plan, Scene, StorageTold, Subject, Update, few, profile};
 use crate::run::log_name;
 use crate::spawn::tail;
-use crate::store::{Reader, StoreError};
+use crate::store::{EVENTS, Reader, StoreError};
 use cairn_engine::{Illegal, Rules, Task, Token};
 use serde::Serialize;
 use std::path::Path;
@@ -32,8 +32,6 @@ const NAMED: u64 = 20_000;
 // For the same reason. Whoever has more failures than these reads a few, and the end of a log says why it failed. A judgement.
 const LOGS: usize = 30;
 const LINES: usize = 60;
-/// Events are read in pieces of this size: see `past.rs`.
-const EVENTS: usize = 8192;
 
 /// What is shown beside what the store has.
 pub struct Shown<'a> {

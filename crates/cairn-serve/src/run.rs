@@ -17,12 +17,12 @@ mod rules;
 pub(crate) use again::{Known, Now, again};
 pub(crate) use drive::log_name;
 pub(crate) use family::another_command;
-pub(crate) use files::{Files, aside_name, place};
+pub(crate) use files::{DeclaredFiles, aside_name, place};
 
-pub use again::Why;
+pub use again::WhyAgain;
 pub use family::{FamilySetup, run_family};
 pub use files::HalfMade;
-pub use flow::{DiskSetup, FlowWork, Orders, Setup, run};
+pub use flow::{FlowSetup, FlowWork, Orders, run};
 pub use rules::{RulesError, Wishes, pool_names, rules};
 
 use crate::disk::{Unkept, Usage};
@@ -74,7 +74,7 @@ pub enum News<'a> {
     /// What attempts of an earlier runner, or one that failed, left of its outputs.
     HalfMade(&'a HalfMade),
     /// An executed task is to be executed again.
-    Again(Task, Why),
+    Again(Task, WhyAgain),
     /// An attempt began.
     Started {
         /// Which task.

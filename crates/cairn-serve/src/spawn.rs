@@ -21,7 +21,7 @@ pub use start::hear_no_ends;
 use output::Capture;
 use rustix::event::{Timespec, epoll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions};
-use start::{Started, Starter};
+use start::{NewProcess, Starter};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::mem::MaybeUninit;
@@ -74,7 +74,7 @@ pub enum Exit {
 
 /// A process that is no more.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct Exited {
     /// What it was started as.
     pub key: u64,
     /// How.
@@ -88,7 +88,7 @@ struct Running {
     key: u64,
     /// What events tell of it by. A process between start and program holds our descriptors for a moment, and with them
     /// events of one that is gone, whose place may be another's by now.
-    sign: Sign,
+    sign: Seat,
     /// Its number, and that of its group.
     pid: Pid,
     /// Its readiness tells of the end. Short processes have none.
@@ -101,12 +101,12 @@ struct Running {
 
 /// What an event tells of: a place, and the how-manieth process in all that has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Sign {
+struct Seat {
     place: u32,
     count: u32,
 }
 
-impl Sign {
+impl Seat {
     fn data(self, is_output: bool) -> epoll::EventData {
         let [place, count] = [self.place, self.count].map(u64::from);
         // An event carries one number, so all of it is in there: from above 31 bits of count, 32 of place, one for which of the
@@ -114,10 +114,10 @@ impl Sign {
         epoll::EventData::new_u64(count << 33 | place << 1 | u64::from(is_output))
     }
 
-    fn of(data: u64) -> (Sign, bool) {
+    fn of(data: u64) -> (Seat, bool) {
         let place = (data >> 1) as u32;
         let count = (data >> 33) as u32;
-        (Sign { place, count }, data & 1 == 1)
+        (Seat { place, count }, data & 1 == 1)
     }
 }
 
@@ -182,9 +182,9 @@ pub(crate) struct Processes {
     /// By key: the place.
     places: BTreeMap<u64, usize>,
     /// Those not yet listened to, the oldest first; some may have ended.
-    unheard: VecDeque<Sign>,
+    unheard: VecDeque<Seat>,
     /// Those for which there was no descriptor: they are asked again and again.
-    unseen: Vec<Sign>,
+    unseen: Vec<Seat>,
 }
 
 impl Processes {
@@ -236,7 +236,7 @@ impl Processes {
     /// # Errors
     /// If it cannot be started: no such program, no such folder, no right, no room.
     pub(crate) fn start(&mut self, key: u64, program: &Program) -> io::Result<()> {
-        let Started { pid, reader } = self.starter.start(program)?;
+        let NewProcess { pid, reader } = self.starter.start(program)?;
         let watched = self.watch(key, pid, reader, program);
         watched
             .inspect_err(|_| {
@@ -268,7 +268,7 @@ impl Processes {
         pid: Pid,
         reader: Option<io::PipeReader>,
         program: &Program,
-    ) -> io::Result<(Sign, Option<OwnedFd>, Capture)> {
+    ) -> io::Result<(Seat, Option<OwnedFd>, Capture)> {
         debug_assert!(!self.places.contains_key(&key));
         let place = match self.free.pop() {
             Some(place) => place,
@@ -280,7 +280,7 @@ impl Processes {
         // One bit less than there is room for: no sign is `ELSEWHERE`. It begins again after 2³⁰ processes; an event that old would
         // have to be about the same place, too.
         self.started = (self.started + 1) & (u32::MAX >> 2);
-        let sign = Sign {
+        let sign = Seat {
             place: place as u32,
             count: self.started,
         };
@@ -304,7 +304,7 @@ impl Processes {
     ///
     /// # Errors
     /// If the system cannot tell.
-    pub(crate) fn wait(&mut self, most: Duration, ended: &mut Vec<Ended>) -> io::Result<()> {
+    pub(crate) fn wait(&mut self, most: Duration, ended: &mut Vec<Exited>) -> io::Result<()> {
         let now = Instant::now();
         let most = self.listen(now)?.map_or(most, |next| most.min(next));
         let most = match self.unseen.is_empty() {
@@ -329,7 +329,7 @@ impl Processes {
             if data == ELSEWHERE {
                 continue; // whoever gave it to us reads it
             }
-            let (sign, is_output) = Sign::of(data);
+            let (sign, is_output) = Seat::of(data);
             let place = sign.place as usize;
             let running = self.running.get_mut(place).and_then(Option::as_mut);
             let Some(running) = running.filter(|r| r.sign == sign) else {
@@ -394,7 +394,7 @@ impl Processes {
     }
 
     /// Its pipe has ended: either it has as well, or is about to, or goes on in silence.
-    fn reap_silent(&mut self, place: usize, ended: &mut Vec<Ended>) -> io::Result<()> {
+    fn reap_silent(&mut self, place: usize, ended: &mut Vec<Exited>) -> io::Result<()> {
         for _ in 0..ASKED {
             if self.reap(place, ended)? {
                 return Ok(());
@@ -406,7 +406,7 @@ impl Processes {
     }
 
     /// Takes leave of a process, if it has ended. Returns whether it has.
-    fn reap(&mut self, place: usize, ended: &mut Vec<Ended>) -> io::Result<bool> {
+    fn reap(&mut self, place: usize, ended: &mut Vec<Exited>) -> io::Result<bool> {
         // Several events may tell of one end.
         let Some(running) = self.running[place].take() else {
             return Ok(true);
@@ -431,7 +431,7 @@ impl Processes {
         };
         self.places.remove(&running.key);
         self.free.push(place);
-        ended.push(Ended {
+        ended.push(Exited {
             key: running.key,
             exit: match status.exit_status() {
                 Some(code) => Exit::Code(code),
@@ -505,7 +505,7 @@ impl Drop for Processes {
 }
 
 /// From now on its end is told, once.
-fn watch_end(epoll: &OwnedFd, pid: Pid, sign: Sign) -> io::Result<OwnedFd> {
+fn watch_end(epoll: &OwnedFd, pid: Pid, sign: Seat) -> io::Result<OwnedFd> {
     let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
     epoll::add(epoll, &pidfd, sign.data(false), ONCE)?;
     Ok(pidfd)

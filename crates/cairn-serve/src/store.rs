@@ -9,6 +9,7 @@
 //! prefix of the log is closed under parents. There is never a long read transaction: it would make the log beside the
 //! file (WAL) grow without bound.
 
+mod db;
 mod error;
 mod group;
 mod lock;
@@ -19,15 +20,18 @@ mod writer;
 
 pub use error::StoreError;
 pub use group::{Condensed, Group, Stamp};
+pub(crate) use reader::EVENTS;
 pub use reader::Reader;
 pub use writer::Writer;
 
 use cairn_engine::{Entry, Moment, Snapshot, Task};
+use db::Db;
 use group::{insert_group, insert_meta, insert_snapshot, packed};
 use lock::lock;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 use schema::{MIGRATIONS, create, migrate};
 use std::fs::File;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -65,7 +69,7 @@ pub struct FlowRecord {
 /// An open store. Nobody else has it.
 #[derive(Debug)]
 pub struct Store {
-    database: Connection,
+    db: Db,
     folder: PathBuf,
     /// The number of the next event.
     next: i64,
@@ -106,12 +110,12 @@ impl Store {
             Ok(Ok(database))
         };
         let database = open().map_err(|e| StoreError::sql(&path, &e))??;
+        let db = Db { database, path };
         // Events that a snapshot stands for may be deleted, but never the last one: numbers go on from it.
         let last = "SELECT coalesce(max(seq), 0) FROM event";
-        let last: i64 = (database.query_row(last, [], |row| row.get(0)))
-            .map_err(|e| StoreError::sql(&path, &e))?;
+        let last: i64 = db.row(last, [], |row| row.get(0))?;
         Ok(Store {
-            database,
+            db,
             folder: folder.to_owned(),
             next: last + 1,
             _lock: lock,
@@ -121,15 +125,6 @@ impl Store {
     /// Where it is.
     pub fn folder(&self) -> &Path {
         &self.folder
-    }
-
-    /// The file.
-    pub fn path(&self) -> PathBuf {
-        self.folder.join(FILE)
-    }
-
-    fn error(&self, error: &rusqlite::Error) -> StoreError {
-        StoreError::sql(&self.path(), error)
     }
 
     /// Appends events: on the disk when this returns.
@@ -154,16 +149,14 @@ impl Store {
         work: impl FnOnce(&Connection, &mut i64) -> rusqlite::Result<()>,
     ) -> Result<(), StoreError> {
         let mut next = self.next;
-        let path = self.folder.join(FILE);
+        let Db { database, path } = &mut self.db;
         let attempt = || -> rusqlite::Result<()> {
             // One that becomes a writer later can be refused at once, whatever the timeout (SQLITE_BUSY_SNAPSHOT).
-            let tx = self
-                .database
-                .transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let tx = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
             work(&tx, &mut next)?;
             tx.commit()
         };
-        attempt().map_err(|e| StoreError::sql(&path, &e))?;
+        attempt().map_err(|e| StoreError::sql(path, &e))?;
         // Numbers of what was not written are given again.
         self.next = next;
         Ok(())
@@ -221,16 +214,12 @@ impl Store {
     /// If the store cannot be read.
     pub fn flow(&self) -> Result<Option<FlowRecord>, StoreError> {
         let sql = "SELECT digest, fingerprints FROM flow ORDER BY number DESC LIMIT 1";
-        let row = (self.database)
-            .query_row(sql, [], |row| {
-                Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?))
-            })
-            .optional()
-            .map_err(|e| self.error(&e))?;
+        let row: Option<(i64, Vec<u8>)> =
+            (self.db).maybe(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let Some((digest, prints)) = row else {
             return Ok(None);
         };
-        let prints = self.unpacked(&prints)?;
+        let prints = self.db.unpacked(&prints)?;
         let (prints, rest) = prints.as_chunks::<8>();
         if !rest.is_empty() {
             return Err(self.damaged("fingerprints of a strange length"));
@@ -247,15 +236,8 @@ impl Store {
     /// If the store cannot be read.
     pub fn names(&self) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT names FROM flow ORDER BY number DESC LIMIT 1";
-        let packed: Option<Vec<u8>> = (self.database)
-            .query_row(sql, [], |row| row.get(0))
-            .optional()
-            .map_err(|e| self.error(&e))?;
-        match packed {
-            None => Ok(Vec::new()),
-            Some(packed) => (serde_json::from_slice(&self.unpacked(&packed)?))
-                .map_err(|e| self.damaged(&format!("names of tasks: {e}"))),
-        }
+        let packed: Option<Vec<u8>> = self.db.maybe(sql, [], |row| row.get(0))?;
+        packed.map_or(Ok(Vec::new()), |packed| self.db.names(&packed))
     }
 
     /// The newest snapshot of the flow in force.
@@ -263,8 +245,7 @@ impl Store {
     /// # Errors
     /// If the store cannot be read.
     pub fn snapshot(&self) -> Result<Option<Snapshot>, StoreError> {
-        let found = snapshot_in(&self.database, &self.path())?;
-        Ok(found.map(|(_, _, snapshot)| snapshot))
+        Ok(self.db.snapshot()?.map(|(_, _, snapshot)| snapshot))
     }
 
     /// Keeps what the log comes to so far: everything appended until now. Older snapshots are
@@ -292,21 +273,11 @@ impl Store {
         // Numbers of tasks mean those of the newest flow: events before it speak of others.
         let begin = "SELECT max((SELECT coalesce(max(first), 0) FROM flow), \
                      (SELECT coalesce(max(seq) + 1, 0) FROM snapshot))";
-        let begin: i64 = (self.database)
-            .query_row(begin, [], |row| row.get(0))
-            .map_err(|e| self.error(&e))?;
-        let mut statement = (self.database)
-            .prepare_cached(rows::SELECT)
-            .map_err(|e| self.error(&e))?;
-        let mut found = statement.query([begin]).map_err(|e| self.error(&e))?;
-        while let Some(row) = found.next().map_err(|e| self.error(&e))? {
-            let (seq, entry) = rows::read(row).map_err(|e| match e {
-                rows::Unread::Sql(e) => self.error(&e),
-                rows::Unread::Strange(what) => self.damaged(&what),
-            })?;
+        let begin: i64 = self.db.row(begin, [], |row| row.get(0))?;
+        self.db.each_entry(begin, |seq, entry| {
             each(entry).map_err(|e| self.damaged(&format!("event {seq}: {e}")))?;
-        }
-        Ok(())
+            Ok(ControlFlow::Continue(()))
+        })
     }
 
     /// The order with the highest number, with that number.
@@ -314,9 +285,8 @@ impl Store {
     /// # Errors
     /// If the store cannot be read.
     pub fn newest_order(&self) -> Result<Option<(u32, Vec<u32>)>, StoreError> {
-        let newest: Option<u32> = (self.database)
-            .query_row("SELECT max(number) FROM plan", [], |row| row.get(0))
-            .map_err(|e| self.error(&e))?;
+        let sql = "SELECT max(number) FROM plan";
+        let newest: Option<u32> = self.db.row(sql, [], |row| row.get(0))?;
         let Some(newest) = newest else {
             return Ok(None);
         };
@@ -328,7 +298,7 @@ impl Store {
     /// # Errors
     /// If the store cannot be read.
     pub fn order(&self, plan: u32) -> Result<Option<Vec<u32>>, StoreError> {
-        order_in(&self.database, &self.path(), plan)
+        self.db.order(plan)
     }
 
     /// Of every task that has one, by number.
@@ -338,7 +308,7 @@ impl Store {
     pub(crate) fn stamps(&self) -> Result<Vec<Stamp>, StoreError> {
         let read = || -> rusqlite::Result<Vec<Stamp>> {
             let sql = "SELECT task, inputs, outputs FROM stamp ORDER BY task";
-            let mut statement = self.database.prepare(sql)?;
+            let mut statement = self.db.database.prepare(sql)?;
             let stamp = |row: &rusqlite::Row<'_>| {
                 Ok(Stamp {
                     task: Task(row.get::<_, i64>(0)? as u64),
@@ -348,7 +318,7 @@ impl Store {
             };
             statement.query_map([], stamp)?.collect()
         };
-        read().map_err(|e| self.error(&e))
+        read().map_err(|e| self.db.error(&e))
     }
 
     /// A value that belongs to the whole store.
@@ -357,10 +327,7 @@ impl Store {
     /// If the store cannot be read.
     pub fn meta(&self, key: &str) -> Result<Option<String>, StoreError> {
         let sql = "SELECT value FROM meta WHERE key = ?1";
-        (self.database)
-            .query_row(sql, [key], |row| row.get(0))
-            .optional()
-            .map_err(|e| self.error(&e))
+        self.db.maybe(sql, [key], |row| row.get(0))
     }
 
     /// Sets a value that belongs to the whole store.
@@ -376,71 +343,18 @@ impl Store {
     /// # Errors
     /// If there is some.
     pub fn check(&self) -> Result<(), StoreError> {
-        let found: String = (self.database)
-            .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
-            .map_err(|e| self.error(&e))?;
+        let found: String = (self.db).row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         match found.as_str() {
             "ok" => Ok(()),
             what => Err(self.damaged(what)),
         }
     }
 
-    fn unpacked(&self, bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
-        zstd::decode_all(bytes).map_err(|e| self.damaged(&e.to_string()))
-    }
-
     /// The error for content that nobody can have written.
-    pub fn damaged(&self, what: &str) -> StoreError {
-        StoreError::Damaged {
-            path: self.path(),
-            what: what.to_owned(),
-        }
+    pub(crate) fn damaged(&self, what: &str) -> StoreError {
+        self.db.damaged(what)
     }
 }
 
 #[cfg(test)]
 mod tests;
-
-/// The order of that number.
-fn order_in(database: &Connection, path: &Path, plan: u32) -> Result<Option<Vec<u32>>, StoreError> {
-    let sql = "SELECT tasks FROM plan WHERE number = ?1";
-    let packed: Option<Vec<u8>> = database
-        .query_row(sql, [plan], |row| row.get(0))
-        .optional()
-        .map_err(|e| StoreError::sql(path, &e))?;
-    let Some(packed) = packed else {
-        return Ok(None);
-    };
-    let damaged = |what: String| StoreError::Damaged {
-        path: path.to_owned(),
-        what,
-    };
-    let bytes = zstd::decode_all(&packed[..]).map_err(|e| damaged(e.to_string()))?;
-    match bytes.as_chunks::<4>() {
-        (tasks, []) => Ok(Some(tasks.iter().map(|t| u32::from_le_bytes(*t)).collect())),
-        _ => Err(damaged("an order of a strange length".to_owned())),
-    }
-}
-
-/// The newest snapshot of the flow in force: the number of the last event it stands for, when it was made, and what it has.
-fn snapshot_in(
-    database: &Connection,
-    path: &Path,
-) -> Result<Option<(i64, Moment, Snapshot)>, StoreError> {
-    let sql = "SELECT seq, at, state FROM snapshot WHERE seq >= (SELECT coalesce(max(first), 0) FROM flow) \
-               ORDER BY seq DESC LIMIT 1";
-    let found: Option<(i64, i64, Vec<u8>)> = database
-        .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()
-        .map_err(|e| StoreError::sql(path, &e))?;
-    let Some((seq, at, packed)) = found else {
-        return Ok(None);
-    };
-    let damaged = |what: String| StoreError::Damaged {
-        path: path.to_owned(),
-        what: format!("snapshot: {what}"),
-    };
-    let bytes = zstd::decode_all(&packed[..]).map_err(|e| damaged(e.to_string()))?;
-    let snapshot = serde_json::from_slice(&bytes).map_err(|e| damaged(e.to_string()))?;
-    Ok(Some((seq, Moment(at as u64), snapshot)))
-}

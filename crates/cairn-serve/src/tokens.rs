@@ -68,9 +68,7 @@ impl Secret {
     }
 
     fn random() -> std::io::Result<Secret> {
-        let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes).map_err(|e| std::io::Error::other(e.to_string()))?;
-        Ok(Secret(bytes.iter().map(|b| format!("{b:02x}")).collect()))
+        private::random(32).map(Secret)
     }
 
     /// The token itself, for the one header in which it is sent.
@@ -86,7 +84,7 @@ impl Secret {
 
 /// A token at rest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Kept {
+struct AtRest {
     scope: Scope,
     hash: [u8; 32],
     /// Seconds since 1970.
@@ -96,10 +94,10 @@ struct Kept {
 /// The good tokens, hashed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
-    kept: Vec<Kept>,
+    kept: Vec<AtRest>,
     /// One a volunteer, from number 1 on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    volunteers: Vec<Kept>,
+    volunteers: Vec<AtRest>,
     /// Where they are, if other runs have the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     shared: Option<PathBuf>,
@@ -137,14 +135,14 @@ impl Tokens {
     }
 
     fn who(&self, hash: &[u8; 32]) -> Who {
-        let is_this = |kept: &Kept| bool::from(kept.hash.ct_eq(hash));
+        let is_this = |kept: &AtRest| bool::from(kept.hash.ct_eq(hash));
         let number = self.volunteers.iter().position(is_this);
         number.map_or(Who::Trusted, |n| Who::Volunteer(n as u32 + 1))
     }
 
     /// By volunteer, from number 1 on: who it is in every run that knows its token. Nobody can tell the token from it.
     pub fn identities(&self) -> Vec<String> {
-        let of = |kept: &Kept| {
+        let of = |kept: &AtRest| {
             let known = blake3::derive_key("cairn 2026 volunteer in every run", &kept.hash);
             known[..16].iter().map(|b| format!("{b:02x}")).collect()
         };
@@ -201,7 +199,7 @@ impl Tokens {
         };
         for number in 0..count as usize {
             let name = format!("{}-{}", Scope::Volunteer.name(), number + 1);
-            let is_good = |kept: &Kept| {
+            let is_good = |kept: &AtRest| {
                 let same = |text: String| bool::from(Secret::new(&text).hash().ct_eq(&kept.hash));
                 kept.expires.is_none_or(|at| at > now)
                     && private::read(folder, &name).is_ok_and(same)
@@ -228,7 +226,7 @@ impl Tokens {
                     secret
                 }
             };
-            let kept = Kept {
+            let kept = AtRest {
                 scope: Scope::Volunteer,
                 hash: secret.hash(),
                 expires,
@@ -277,8 +275,8 @@ impl Tokens {
         now: u64,
     ) -> std::io::Result<Tokens> {
         let is_good = |tokens: &Tokens| {
-            let lives = |k: &Kept| k.expires.is_none_or(|at| at > now);
-            let has_file = |k: &Kept| {
+            let lives = |k: &AtRest| k.expires.is_none_or(|at| at > now);
+            let has_file = |k: &AtRest| {
                 private::read(folder, k.scope.name())
                     .is_ok_and(|text| bool::from(Secret::new(&text).hash().ct_eq(&k.hash)))
             };
@@ -300,7 +298,7 @@ impl Tokens {
             let secret = Secret::random()?;
             private::write(folder, scope.name(), &format!("{}\n", secret.reveal()))?;
             let hash = secret.hash();
-            tokens.kept.push(Kept {
+            tokens.kept.push(AtRest {
                 scope,
                 hash,
                 expires,

@@ -12,7 +12,8 @@ mod place;
 mod start;
 mod talk;
 
-pub use confine::{Confines, Sandbox, confine, probe};
+use confine::probe;
+pub use confine::{Confines, Sandbox, confine};
 
 use self::place::{Place, Spooled};
 use self::talk::{Mouth, Talk, Word};
@@ -33,7 +34,7 @@ use std::time::{Duration, Instant};
 const MARK: &str = "CAIRN_WORKER";
 /// Signals are noticed within this time.
 // Nobody wakes the loop for them. Far longer, and Ctrl-C seems not to be heard; far shorter, and a worker that only waits keeps a
-// processor awake.
+// processor awake. A tenth of a second is what people take for at once.
 const PULSE: Duration = Duration::from_millis(100);
 /// So long a worker that ends waits for receipts once its grace is over, and when it was told twice.
 // A judgement: an upload that is nearly through is worth some seconds, and who was told twice is in a hurry. Nothing is lost by
@@ -44,6 +45,7 @@ const GREAT_HURRY: Duration = Duration::from_secs(3);
 // It refuses a join with any other. A benchmark that was stopped and started by the system may come out as anything.
 const SPEEDS: std::ops::RangeInclusive<f64> = 0.001..=1e6;
 /// Variables that tasks get from the worker's environment.
+// Who and where it is, and its language: without them common programs fail or print otherwise. Anything else may be a secret.
 const KEPT: [&str; 8] = [
     "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "TZ", "USER",
 ];
@@ -137,7 +139,7 @@ pub enum Note {
 
 /// What a worker has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct WorkDone {
     /// Tasks it executed.
     pub executed: u64,
     /// Attempts that failed.
@@ -168,7 +170,7 @@ pub enum WorkError {
 }
 
 /// A task under way.
-struct Job {
+struct InHand {
     lease: Lease,
     folder: PathBuf,
     /// Whether its files are carried.
@@ -200,7 +202,7 @@ struct Worker<'s> {
     settings: Settings,
     talk: Arc<Talk>,
     processes: Processes,
-    jobs: HashMap<u64, Job>,
+    jobs: HashMap<u64, InHand>,
     keys: HashMap<Attempt, u64>,
     next_key: u64,
     shared: Option<PathBuf>,
@@ -211,7 +213,7 @@ struct Worker<'s> {
     results: HashMap<Attempt, (Outcome, Spooled)>,
     /// Those that no thread took to the server, each with how much of its log was sent.
     undelivered: Vec<(Attempt, u64)>,
-    summary: Summary,
+    summary: WorkDone,
     /// Why it cannot go on.
     trouble: Option<WorkError>,
     is_away: bool,
@@ -236,7 +238,7 @@ pub fn work(
     settings: Settings,
     interrupts: &(dyn Fn() -> u32 + Sync),
     said: &(dyn Fn(Note) + Sync),
-) -> Result<Summary, WorkError> {
+) -> Result<WorkDone, WorkError> {
     let folder = settings.folder.clone();
     let unusable = |error| WorkError::Folder { folder, error };
     let place = Place::take(&settings.folder).map_err(unusable.clone())?;
@@ -287,7 +289,7 @@ pub fn work(
         programs: None,
         results: HashMap::new(),
         undelivered: Vec::new(),
-        summary: Summary::default(),
+        summary: WorkDone::default(),
         trouble: None,
         is_away: false,
         is_finished: false,

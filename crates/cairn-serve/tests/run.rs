@@ -4,7 +4,7 @@
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_engine::{Offer, Rules, Span, Task};
 use cairn_serve::run::{
-    FamilySetup, FlowWork, News, Orders, Setup, Summary, Wishes, Work, rules, run, run_family,
+    FamilySetup, FlowSetup, FlowWork, News, Orders, Summary, Wishes, Work, rules, run, run_family,
 };
 use cairn_serve::spawn::Program;
 use cairn_serve::store::{Store, Sync};
@@ -110,7 +110,7 @@ fn go(folder: &Path, flow: &Flow, stop_after: usize) -> (Summary, Vec<TaskId>) {
         better: &mut || never.take().unwrap(),
         patience: Duration::from_millis(20),
     };
-    let setup = Setup {
+    let setup = FlowSetup {
         flow,
         work: &Nothing,
         done: &[],
@@ -215,7 +215,7 @@ fn an_order_that_is_settled_is_looked_for_no_more() {
             },
             patience: Duration::from_millis(500),
         };
-        let setup = Setup {
+        let setup = FlowSetup {
             flow: &flow,
             work: &Nothing,
             done: &[],

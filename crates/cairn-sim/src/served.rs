@@ -73,9 +73,6 @@ const BENCHMARK: f64 = 0.3;
 /// Memory is counted in so many parts of the unit of the tasks'.
 // The engine counts whole numbers.
 const PARTS: f64 = 1024.0;
-/// For ever, as good as.
-// No end of the numbers: moments are added to it.
-const EVER: Span = Span(u64::MAX / 4);
 
 fn span(seconds: f64) -> Span {
     Span((1e6 * seconds).round() as u64)
@@ -237,7 +234,7 @@ impl<'d> Served<'d> {
 
     /// When it has something to do though nothing happens.
     pub(crate) fn next_wake(&self) -> Option<f64> {
-        let at = self.engine.next_wake().filter(|at| at.0 < EVER.0);
+        let at = self.engine.next_wake().filter(|at| at.0 < Span::EVER.0);
         at.map(|at| at.0 as f64 / 1e6)
     }
 
@@ -378,7 +375,7 @@ fn expected(seconds: Vec<Option<f64>>, kind: &[u32]) -> Expected {
 /// What tasks need, as the engine has it. Who is gone is told.
 fn rules(dag: &Dag, needs: &Needs<'_>) -> Rules {
     let mut rules = Rules {
-        silence: EVER,
+        silence: Span::EVER,
         ..Rules::default()
     };
     if !needs.work.is_light() {

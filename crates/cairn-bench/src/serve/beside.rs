@@ -3,7 +3,7 @@
 use super::{SECONDS, SERVER, Server, TASKS, be_server, cycles};
 use cairn_dag::Flow;
 use cairn_engine::{Expected, Placing, Rules};
-use cairn_serve::http::{Sight, Watch};
+use cairn_serve::http::{Beforehand, Sight};
 use cairn_serve::live::{Bound, DagMap, Subject};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -58,11 +58,11 @@ impl Beside {
         rules
     }
 
-    pub(super) fn watch(self, tasks: usize) -> Watch {
+    pub(super) fn watch(self, tasks: usize) -> Beforehand {
         if self == Beside::Nothing {
-            return Watch::default();
+            return Beforehand::default();
         }
-        Watch {
+        Beforehand {
             expected: Expected {
                 seconds: vec![Some(1.0); tasks],
                 kind: vec![0; tasks],
@@ -72,7 +72,7 @@ impl Beside {
                 Beside::Aware => Placing::BySpeed,
                 _ => Placing::ByOrder,
             },
-            ..Watch::default()
+            ..Beforehand::default()
         }
     }
 }

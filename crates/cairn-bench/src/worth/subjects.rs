@@ -1,7 +1,9 @@
 //! The dags that are played: those of the corpus, and unseen ones, generated or of a folder. Knows no world.
 
+use crate::random::Random;
 use cairn_dag::{Dag, Family, FamilyOptions};
 use cairn_formats::{ReadLimits, Report, Source};
+use cairn_kernel::GOLDEN;
 use std::path::PathBuf;
 
 /// Smaller dags say little: any order is about as good as another.
@@ -94,17 +96,9 @@ pub(super) fn unseen(most: usize) -> Vec<Subject> {
 /// Durations like recorded ones: each level is a kind of job with its own median, over two orders of magnitude, and jobs of a
 /// kind differ by some 30 %.
 fn as_in_logs(dag: &Dag, seed: u64) -> Vec<f64> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random(seed.wrapping_mul(GOLDEN));
     let mut normal = || {
-        let mut uniform = || {
-            // SplitMix64.
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = state;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-        };
-        let (a, b) = (1.0 - uniform(), uniform());
+        let (a, b) = (1.0 - random.uniform(), random.uniform());
         (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()
     };
     let mut level = vec![0usize; dag.len()];

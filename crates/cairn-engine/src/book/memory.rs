@@ -1,7 +1,7 @@
 //! What a book keeps for later runs, by name. Knows no run.
 
 use super::taken::{Lenient, Line};
-use super::{Client, Kind, Taken};
+use super::{Kind, KnownWorker, Taken};
 use crate::Reputation;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -251,7 +251,7 @@ impl Remembered {
         }
     }
 
-    pub(super) fn of_client(client: &Client) -> Remembered {
+    pub(super) fn of_client(client: &KnownWorker) -> Remembered {
         Remembered {
             log: client.sum / client.precision,
             variance: 1.0 / client.precision,

@@ -2,7 +2,7 @@
 //! dag.
 
 use crate::book::{Book, KindId};
-use cairn_kernel::NONE;
+use cairn_kernel::{NONE, narrow, wide};
 use std::collections::BTreeSet;
 
 /// Speeds are told apart by factors of e^(1/4); beyond e^8 not at all.
@@ -14,11 +14,16 @@ const CLASSES: usize = 65;
 // Anybody can say any number, and each lane takes room.
 const MOST: u32 = 1024;
 
+cairn_kernel::ids! {
+    /// A lane, by number.
+    pub(super) LaneId,
+}
+
 /// A lane that is free at a time, and how fast it is then.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Free {
     pub(super) at: f64,
-    pub(super) lane: u32,
+    pub(super) lane: LaneId,
     pub(super) speed: f64,
 }
 
@@ -40,7 +45,7 @@ struct Lane {
     class: usize,
     free: Free,
     /// The next lane that runs the same task: it began earlier.
-    next: u32,
+    next: Option<LaneId>,
 }
 
 /// The lanes of all workers. Busy ones are sorted by class and by when they will be free, as far as is known: a lane is
@@ -48,15 +53,15 @@ struct Lane {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lanes {
     lanes: Vec<Lane>,
-    unused: Vec<u32>,
+    unused: Vec<LaneId>,
     /// By worker: its lanes, and whom the book knows it as.
-    of: Vec<Vec<u32>>,
+    of: Vec<Vec<LaneId>>,
     /// Workers that have lanes.
     here: BTreeSet<u32>,
     client: Vec<u32>,
     classes: Vec<Vec<Free>>,
     /// By task: the lane that began with it last.
-    newest: Vec<u32>,
+    newest: Vec<Option<LaneId>>,
     busy: usize,
     /// By worker: the speed that is believed in; of all present lanes their sum, and that of squares.
     speed: Vec<f64>,
@@ -74,7 +79,7 @@ fn class_of(speed: f64) -> usize {
 impl Lanes {
     pub(super) fn new(tasks: usize) -> Lanes {
         Lanes {
-            newest: vec![NONE; tasks],
+            newest: vec![None; tasks],
             classes: vec![Vec::new(); CLASSES],
             ..Lanes::default()
         }
@@ -82,9 +87,9 @@ impl Lanes {
 
     /// A worker came: the next number is its own.
     pub(super) fn join(&mut self, client: usize, cpus: u32, book: &Book) {
-        let worker = self.of.len() as u32;
+        let worker = narrow(self.of.len());
         let speed = book.speed(client);
-        let client = client as u32;
+        let client = narrow(client);
         self.client.push(client);
         self.speed.push(speed);
         let mut own = Vec::new();
@@ -97,19 +102,19 @@ impl Lanes {
                 class: 0,
                 free: Free {
                     at: 0.0,
-                    lane: 0,
+                    lane: LaneId::default(),
                     speed,
                 },
-                next: NONE,
+                next: None,
             };
             own.push(match self.unused.pop() {
                 Some(number) => {
-                    self.lanes[number as usize] = lane;
+                    self.lanes[number.index()] = lane;
                     number
                 }
                 None => {
                     self.lanes.push(lane);
-                    self.lanes.len() as u32 - 1
+                    LaneId::new(self.lanes.len() - 1)
                 }
             });
         }
@@ -129,7 +134,7 @@ impl Lanes {
 
     /// A worker went; it has nothing any more.
     pub(super) fn depart(&mut self, worker: u32, book: &Book) {
-        let own = std::mem::take(&mut self.of[worker as usize]);
+        let own = std::mem::take(&mut self.of[wide(worker)]);
         // Idle by now: whoever goes was told to have ended all it had.
         self.unused.extend(own);
         self.here.remove(&worker);
@@ -140,9 +145,9 @@ impl Lanes {
     pub(super) fn believe(&mut self, book: &Book) {
         (self.sum, self.squares) = (0.0, 0.0);
         for &worker in &self.here {
-            let worker = worker as usize;
+            let worker = wide(worker);
             let own = &self.of[worker];
-            let speed = book.speed(self.client[worker] as usize);
+            let speed = book.speed(wide(self.client[worker]));
             self.speed[worker] = speed;
             self.sum += speed * own.len() as f64;
             self.squares += speed * speed * own.len() as f64;
@@ -152,16 +157,16 @@ impl Lanes {
     /// The speed of one worker anew.
     pub(super) fn believe_one(&mut self, worker: u32, book: &Book) {
         // By the difference, since every return comes here. What is rounded off goes when somebody comes or goes: `believe`.
-        let own = self.of[worker as usize].len() as f64;
-        let known = &mut self.speed[worker as usize];
-        let (was, is) = (*known, book.speed(self.client[worker as usize] as usize));
+        let own = self.of[wide(worker)].len() as f64;
+        let known = &mut self.speed[wide(worker)];
+        let (was, is) = (*known, book.speed(wide(self.client[wide(worker)])));
         *known = is;
         self.sum += own * (is - was);
         self.squares += own * (is * is - was * was);
     }
 
     pub(super) fn speed(&self, worker: u32) -> f64 {
-        self.speed[worker as usize]
+        self.speed[wide(worker)]
     }
 
     /// Work a second of a typical unit of work: where tasks go by themselves.
@@ -178,17 +183,17 @@ impl Lanes {
         }
     }
 
-    pub(super) fn worker(&self, lane: u32) -> u32 {
-        self.lanes[lane as usize].worker
+    pub(super) fn worker(&self, lane: LaneId) -> u32 {
+        self.lanes[lane.index()].worker
     }
 
     /// Whom the book knows a worker as.
     pub(super) fn client(&self, worker: u32) -> usize {
-        self.client[worker as usize] as usize
+        wide(self.client[wide(worker)])
     }
 
-    pub(super) fn busy(&self, lane: u32) -> Option<Busy> {
-        self.lanes[lane as usize].busy
+    pub(super) fn busy(&self, lane: LaneId) -> Option<Busy> {
+        self.lanes[lane.index()].busy
     }
 
     /// How many lanes are busy.
@@ -196,24 +201,22 @@ impl Lanes {
         self.busy
     }
 
-    pub(super) fn idle_of(&self, worker: u32) -> impl Iterator<Item = u32> + '_ {
-        let own = self.of.get(worker as usize).into_iter().flatten().copied();
-        own.filter(|&lane| self.lanes[lane as usize].busy.is_none())
+    pub(super) fn idle_of(&self, worker: u32) -> impl Iterator<Item = LaneId> + '_ {
+        let own = self.of.get(wide(worker)).into_iter().flatten().copied();
+        own.filter(|&lane| self.lanes[lane.index()].busy.is_none())
     }
 
     /// What a worker runs.
     pub(super) fn tasks_of(&self, worker: u32) -> Vec<u32> {
-        let own = self.of[worker as usize].iter();
+        let own = self.of[wide(worker)].iter();
         own.filter_map(|&lane| Some(self.busy(lane)?.task))
             .collect()
     }
 
     /// Lanes that run a task, the newest first.
-    pub(super) fn running(&self, task: u32) -> impl Iterator<Item = u32> + '_ {
-        let newest = self.newest[task as usize];
-        std::iter::successors((newest != NONE).then_some(newest), |&lane| {
-            let next = self.lanes[lane as usize].next;
-            (next != NONE).then_some(next)
+    pub(super) fn running(&self, task: u32) -> impl Iterator<Item = LaneId> + '_ {
+        std::iter::successors(self.newest[wide(task)], |lane| {
+            self.lanes[lane.index()].next
         })
     }
 
@@ -223,13 +226,19 @@ impl Lanes {
     }
 
     /// A worker begins with a task. `None` where it has no lane left: nobody counts on when that will end.
-    pub(super) fn start(&mut self, worker: u32, busy: Busy, now: f64, book: &Book) -> Option<u32> {
+    pub(super) fn start(
+        &mut self,
+        worker: u32,
+        busy: Busy,
+        now: f64,
+        book: &Book,
+    ) -> Option<LaneId> {
         let lane = self.idle_of(worker).next()?;
-        let task = busy.task as usize;
-        self.lanes[lane as usize].busy = Some(busy);
+        let task = wide(busy.task);
+        self.lanes[lane.index()].busy = Some(busy);
         // A chain from the newest to the oldest: `redundant` spares the last of it.
-        self.lanes[lane as usize].next = self.newest[task];
-        self.newest[task] = lane;
+        self.lanes[lane.index()].next = self.newest[task];
+        self.newest[task] = Some(lane);
         self.busy += 1;
         let free = self.expected(lane, now, book);
         self.insert(free);
@@ -238,34 +247,34 @@ impl Lanes {
 
     /// A worker is done with a task, or no longer at it. Since when it had it.
     pub(super) fn end(&mut self, worker: u32, task: u32) -> Option<Busy> {
-        let mut before = NONE;
+        let mut before = None;
         let found = self.running(task).find(|&lane| {
-            let is_it = self.lanes[lane as usize].worker == worker;
+            let is_it = self.lanes[lane.index()].worker == worker;
             if !is_it {
-                before = lane;
+                before = Some(lane);
             }
             is_it
         })?;
-        let next = self.lanes[found as usize].next;
+        let next = self.lanes[found.index()].next;
         match before {
-            NONE => self.newest[task as usize] = next,
-            _ => self.lanes[before as usize].next = next,
+            None => self.newest[wide(task)] = next,
+            Some(before) => self.lanes[before.index()].next = next,
         }
         self.remove(found);
         self.busy -= 1;
-        self.lanes[found as usize].next = NONE;
-        self.lanes[found as usize].busy.take()
+        self.lanes[found.index()].next = None;
+        self.lanes[found.index()].busy.take()
     }
 
     /// When a busy lane is expected to be free, and how fast it seems by now.
-    pub(super) fn expected(&self, lane: u32, now: f64, book: &Book) -> Free {
-        let known = &self.lanes[lane as usize];
-        let client = known.client as usize;
+    pub(super) fn expected(&self, lane: LaneId, now: f64, book: &Book) -> Free {
+        let known = &self.lanes[lane.index()];
+        let client = wide(known.client);
         match known.busy {
             None => Free {
                 at: now,
                 lane,
-                speed: self.speed[known.worker as usize],
+                speed: self.speed[wide(known.worker)],
             },
             Some(Busy {
                 kind, base, since, ..
@@ -283,7 +292,7 @@ impl Lanes {
 
     fn insert(&mut self, free: Free) {
         let class = class_of(free.speed);
-        let lane = &mut self.lanes[free.lane as usize];
+        let lane = &mut self.lanes[free.lane.index()];
         // Kept with the lane: only with just these is it found again in its row.
         (lane.class, lane.free) = (class, free);
         let row = &mut self.classes[class];
@@ -291,8 +300,8 @@ impl Lanes {
         row.insert(at, free);
     }
 
-    fn remove(&mut self, lane: u32) {
-        let Lane { class, free, .. } = self.lanes[lane as usize];
+    fn remove(&mut self, lane: LaneId) {
+        let Lane { class, free, .. } = self.lanes[lane.index()];
         let row = &mut self.classes[class];
         let at = row.partition_point(|f| (f.at, f.lane) < (free.at, free.lane));
         debug_assert_eq!(row[at].lane, lane);
@@ -300,12 +309,12 @@ impl Lanes {
     }
 
     /// Looks at a lane again. Whether it is where it was.
-    fn look_again(&mut self, lane: u32, now: f64, book: &Book) -> bool {
+    fn look_again(&mut self, lane: LaneId, now: f64, book: &Book) -> bool {
         let fresh = self.expected(lane, now, book);
-        let was = self.lanes[lane as usize].free;
+        let was = self.lanes[lane.index()].free;
         // An expectation drifts a little with every look: a thousandth of what is left is no reason to move it.
         let is_same = (fresh.at - was.at).abs() <= 1e-3 * (fresh.at - now).max(1e-9)
-            && class_of(fresh.speed) == self.lanes[lane as usize].class;
+            && class_of(fresh.speed) == self.lanes[lane.index()].class;
         if !is_same {
             self.remove(lane);
             self.insert(fresh);
@@ -315,7 +324,7 @@ impl Lanes {
 
     /// Looks at all lanes again.
     pub(super) fn look_at_all(&mut self, now: f64, book: &Book) {
-        let busy: Vec<u32> = self.all_busy().map(|f| f.lane).collect();
+        let busy: Vec<LaneId> = self.all_busy().map(|f| f.lane).collect();
         for row in &mut self.classes {
             row.clear();
         }
@@ -326,7 +335,7 @@ impl Lanes {
     }
 
     /// Looks at lanes that should be free by now, some of every class. Those that will be free later.
-    pub(super) fn look_at_first(&mut self, now: f64, book: &Book, most: usize) -> Vec<u32> {
+    pub(super) fn look_at_first(&mut self, now: f64, book: &Book, most: usize) -> Vec<LaneId> {
         let mut moved = Vec::new();
         for class in 0..self.classes.len() {
             let mut looks = most;
@@ -343,8 +352,8 @@ impl Lanes {
     }
 
     /// When a busy lane was last expected to be free.
-    pub(super) fn known(&self, lane: u32) -> Free {
-        self.lanes[lane as usize].free
+    pub(super) fn known(&self, lane: LaneId) -> Free {
+        self.lanes[lane.index()].free
     }
 
     /// Classes that have busy lanes, fastest first, each sorted by when they will be free.
@@ -356,6 +365,6 @@ impl Lanes {
 
     /// The class of an idle lane.
     pub(super) fn class(&self, worker: u32) -> usize {
-        class_of(self.speed[worker as usize])
+        class_of(self.speed[wide(worker)])
     }
 }

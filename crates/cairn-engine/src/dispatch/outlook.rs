@@ -2,7 +2,8 @@
 
 use super::unlocks::Unlocks;
 use crate::book::{Book, KindId};
-use cairn_dag::{Dag, TaskId, narrow};
+use cairn_dag::{Dag, TaskId, narrow, wide};
+use cairn_kernel::{NONE, places};
 use cairn_theory::game::Standing;
 use std::collections::BTreeSet;
 
@@ -50,7 +51,7 @@ impl Outlook {
     ) -> Outlook {
         let tasks = dag.len();
         kind.resize(tasks, 0);
-        let kinds = kind.iter().max().map_or(1, |&k| k as usize + 1);
+        let kinds = kind.iter().max().map_or(1, |&k| wide(k) + 1);
         let mut outlook = Outlook {
             unlocks: Unlocks::new(dag),
             dag: dag.clone(),
@@ -84,20 +85,20 @@ impl Outlook {
 
     /// Whether levels should be computed anew because of what was learnt of a kind.
     pub(super) fn is_stale(&self, kind: KindId, book: &Book) -> bool {
-        (book.drift(kind) - self.drift[kind as usize]).abs() > MOVED
+        (book.drift(kind) - self.drift[wide(kind)]).abs() > MOVED
     }
 
     /// Levels and places anew. O(tasks log tasks + arcs).
     pub(super) fn compute(&mut self, book: &Book) {
         let factors: Vec<f64> = (0..self.drift.len())
-            .map(|k| book.factor(k as KindId))
+            .map(|k| book.factor(narrow(k)))
             .collect();
         for k in 0..self.drift.len() {
-            self.drift[k] = book.drift(k as KindId);
+            self.drift[k] = book.drift(narrow(k));
         }
         for &task in self.dag.topological_order().iter().rev() {
             let t = task.index();
-            self.work[t] = self.base[t] * factors[self.kind[t] as usize];
+            self.work[t] = self.base[t] * factors[wide(self.kind[t])];
             let children = self.dag.children(task).iter();
             // Children first in this direction: their levels are new already.
             let below = children.map(|c| self.level[c.index()]);
@@ -105,13 +106,11 @@ impl Outlook {
         }
         let mut at: Vec<u32> = (0..narrow(self.len())).collect();
         let (level, rank) = (&self.level, &self.rank);
-        let ranked = |t: u32| (rank.get(t as usize).copied().unwrap_or(t), t);
+        let ranked = |t: u32| (rank.get(wide(t)).copied().unwrap_or(t), t);
         at.sort_unstable_by(|&a, &b| {
-            (level[b as usize].total_cmp(&level[a as usize])).then(ranked(a).cmp(&ranked(b)))
+            (level[wide(b)].total_cmp(&level[wide(a)])).then(ranked(a).cmp(&ranked(b)))
         });
-        for (place, &task) in at.iter().enumerate() {
-            self.place[task as usize] = narrow(place);
-        }
+        self.place = places(&at);
         self.at = at;
         self.eligible = (0..self.len())
             .filter(|&t| self.standing[t] == Standing::Eligible)
@@ -126,7 +125,7 @@ impl Outlook {
         let mut sum = (0.0, 0.0f64, 0);
         for &task in &self.at[places] {
             if self.is_unstarted(task) {
-                let task = task as usize;
+                let task = wide(task);
                 sum.0 += self.work[task];
                 sum.1 = sum.1.max(self.level[task] - self.work[task]);
                 sum.2 += 1;
@@ -136,20 +135,20 @@ impl Outlook {
     }
 
     fn is_unstarted(&self, task: u32) -> bool {
-        self.standing[task as usize].is_unbegun()
+        self.standing[wide(task)].is_unbegun()
     }
 
     pub(super) fn standing(&self, task: u32) -> Standing {
-        self.standing[task as usize]
+        self.standing[wide(task)]
     }
 
     pub(super) fn stand(&mut self, task: u32, standing: Standing) {
-        let was = std::mem::replace(&mut self.standing[task as usize], standing);
+        let was = std::mem::replace(&mut self.standing[wide(task)], standing);
         if was == standing {
             return;
         }
         self.unlocks.moved(&self.dag, task, was, &self.standing);
-        let place = self.place[task as usize];
+        let place = self.place[wide(task)];
         if was == Standing::Eligible {
             self.eligible.remove(&place);
         }
@@ -161,7 +160,7 @@ impl Outlook {
         if counted == self.is_unstarted(task) {
             return;
         }
-        let piece = place as usize / self.piece;
+        let piece = wide(place) / self.piece;
         let (work, tail) = (self.work(task), self.tail(task));
         let sum = &mut self.unstarted[piece];
         match counted {
@@ -174,21 +173,21 @@ impl Outlook {
     }
 
     pub(super) fn base(&self, task: u32) -> f64 {
-        self.base[task as usize]
+        self.base[wide(task)]
     }
 
     pub(super) fn kind(&self, task: u32) -> KindId {
-        self.kind[task as usize]
+        self.kind[wide(task)]
     }
 
     /// Seconds at speed 1.
     pub(super) fn work(&self, task: u32) -> f64 {
-        self.work[task as usize]
+        self.work[wide(task)]
     }
 
     /// Work on the longest path after the task.
     pub(super) fn tail(&self, task: u32) -> f64 {
-        self.level[task as usize] - self.work[task as usize]
+        self.level[wide(task)] - self.work[wide(task)]
     }
 
     /// How many tasks become eligible with this one and all that is out beside it.
@@ -202,7 +201,7 @@ impl Outlook {
 
     /// Eligible tasks by falling level.
     pub(super) fn eligible(&self) -> impl Iterator<Item = u32> + '_ {
-        self.eligible.iter().map(|&place| self.at[place as usize])
+        self.eligible.iter().map(|&place| self.at[wide(place)])
     }
 
     /// Seconds that what nobody has begun with will take at least, with so much work a second in all (`speed`), and so much
@@ -216,7 +215,7 @@ impl Outlook {
     ) -> f64 {
         let mut more = vec![0.0; self.unstarted.len()];
         for (task, left) in running {
-            more[self.place[task as usize] as usize / self.piece] += left;
+            more[wide(self.place[wide(task)]) / self.piece] += left;
         }
         let (mut sum, mut horizon) = (0.0, 0.0f64);
         let (a_unit, after) = (1.0 / speed, 1.0 / fast);
@@ -228,13 +227,13 @@ impl Outlook {
         }
         // By falling level: no other eligible one has more.
         let first = self.eligible().next();
-        horizon.max(first.map_or(0.0, |t| self.level[t as usize] / fast))
+        horizon.max(first.map_or(0.0, |t| self.level[wide(t)] / fast))
     }
 }
 
-/// By task its place in an order.
+/// By task its place in an order; those that it does not name come last.
 pub(super) fn ranks(order: impl Iterator<Item = TaskId>, tasks: usize) -> Vec<u32> {
-    let mut rank = vec![u32::MAX; tasks];
+    let mut rank = vec![NONE; tasks];
     for (place, task) in order.enumerate() {
         if let Some(rank) = rank.get_mut(task.index()) {
             *rank = narrow(place);

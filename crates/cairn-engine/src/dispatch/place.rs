@@ -1,8 +1,7 @@
 //! Eligible tasks to lanes, by earliest expected end. Gives no copies.
 
-use super::lanes::Free;
+use super::lanes::{Free, LaneId};
 use super::{Dispatch, Fit, Move};
-use cairn_kernel::NONE;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
@@ -37,13 +36,13 @@ impl PartialOrd for Slot {
 }
 
 /// A class of speed: busy lanes by when they are free, and beside them those that are open, and kept ones.
-struct Class<'l> {
+struct SpeedClass<'l> {
     number: usize,
     busy: &'l [Free],
     beside: BinaryHeap<Reverse<Slot>>,
 }
 
-impl Class<'_> {
+impl SpeedClass<'_> {
     /// The lane that is free first; where there is none, one that never is.
     fn head(&self, now: f64) -> Slot {
         let busy = self.busy.first().map(|&free| Slot {
@@ -62,7 +61,8 @@ impl Class<'_> {
         first.unwrap_or(Slot {
             free: Free {
                 at: f64::INFINITY,
-                lane: NONE,
+                // Whichever: nobody looks at one that is never free.
+                lane: LaneId::default(),
                 speed: 1.0,
             },
             is_open: false,
@@ -126,11 +126,10 @@ impl Dispatch {
             // One comparison a class of speed, not a worker.
             let Some((end, i, head)) = self.soonest(task, &heads, &mut barred, fit) else {
                 // Those who come first in their classes cannot do it; perhaps somebody else who is idle can.
-                let worker = |&lane: &u32| self.lanes.worker(lane);
-                let is_open = |lane: &u32| !moves.iter().any(|&(_, taken)| taken == *lane);
-                let able = (idle.iter().filter(|l| barred != 0 && is_open(l)))
-                    .find(|l| fit(task, worker(l), None) == Fit::Now);
-                if let Some(&lane) = able {
+                let able = (barred != 0)
+                    .then(|| self.able(task, &idle, &moves, fit))
+                    .flatten();
+                if let Some(lane) = able {
                     moves.push((task, lane));
                     left -= 1;
                     for (class, head) in classes.iter_mut().zip(&mut heads) {
@@ -161,21 +160,31 @@ impl Dispatch {
         }
         if moves.is_empty() && self.lanes.busy_count() == 0 {
             // Whoever waits for somebody that is not at work waits for ever.
-            let worker = |&lane: &u32| self.lanes.worker(lane);
-            let first = self.outlook.eligible().take(LOOK).find_map(|task| {
-                let able = idle.iter().find(|l| fit(task, worker(l), None) == Fit::Now);
-                able.map(|&lane| (task, lane))
-            });
+            let mut tasks = self.outlook.eligible().take(LOOK);
+            let first = tasks.find_map(|task| Some((task, self.able(task, &idle, &[], fit)?)));
             moves.extend(first);
         }
         drop(classes);
         self.kept = kept;
-        let finished = |(task, lane): (u32, u32)| Move {
+        let finished = |(task, lane): (u32, LaneId)| Move {
             task,
             worker: self.lanes.worker(lane),
             instead_of: self.lanes.busy(lane).map(|busy| busy.task),
         };
         moves.into_iter().map(finished).collect()
+    }
+
+    /// The first idle lane that no move takes, and whose worker can do the task.
+    fn able(
+        &self,
+        task: u32,
+        idle: &[LaneId],
+        moves: &[(u32, LaneId)],
+        fit: &mut dyn FnMut(u32, u32, Option<u32>) -> Fit,
+    ) -> Option<LaneId> {
+        let is_open = |lane: &LaneId| !moves.iter().any(|&(_, taken)| taken == *lane);
+        let mut open = idle.iter().copied().filter(is_open);
+        open.find(|&lane| fit(task, self.lanes.worker(lane), None) == Fit::Now)
     }
 
     /// The class whose next lane ends the task first, of those that can do it: with that end, its number and that lane. `barred`
@@ -211,11 +220,11 @@ impl Dispatch {
     /// There is more to do than was looked at: nobody stays idle.
     fn fill(
         &self,
-        idle: &[u32],
-        moves: &mut Vec<(u32, u32)>,
+        idle: &[LaneId],
+        moves: &mut Vec<(u32, LaneId)>,
         fit: &mut dyn FnMut(u32, u32, Option<u32>) -> Fit,
     ) {
-        let taken: Vec<u32> = moves.iter().map(|&(_, lane)| lane).collect();
+        let taken: Vec<LaneId> = moves.iter().map(|&(_, lane)| lane).collect();
         let mut rest = self.outlook.eligible().skip(LOOK);
         for &lane in idle.iter().filter(|lane| !taken.contains(lane)) {
             let worker = self.lanes.worker(lane);
@@ -234,9 +243,9 @@ impl Dispatch {
         busy.map(|busy| busy.task)
     }
 
-    fn classes(&self, now: f64, idle: &[u32], redundant: &[u32]) -> Vec<Class<'_>> {
-        let mut classes: Vec<Class<'_>> = (self.lanes.classes())
-            .map(|(number, busy)| Class {
+    fn classes(&self, now: f64, idle: &[LaneId], redundant: &[LaneId]) -> Vec<SpeedClass<'_>> {
+        let mut classes: Vec<SpeedClass<'_>> = (self.lanes.classes())
+            .map(|(number, busy)| SpeedClass {
                 number,
                 busy,
                 beside: BinaryHeap::new(),
@@ -283,7 +292,7 @@ impl Dispatch {
                     let busy = &[][..];
                     classes.insert(
                         at,
-                        Class {
+                        SpeedClass {
                             number,
                             busy,
                             beside,

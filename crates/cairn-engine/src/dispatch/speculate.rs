@@ -1,6 +1,6 @@
 //! Copies of running tasks: which are worth it, and which no longer are. Starts nothing that nobody has begun with.
 
-use super::lanes::Busy;
+use super::lanes::{Busy, LaneId};
 use super::{Dispatch, Move};
 
 /// A copy must be expected in less than this share of what the running one still takes.
@@ -110,7 +110,7 @@ impl Dispatch {
     /// To each idle lane the task that is worth most there, where one is worth anything.
     fn hand_out<W: PartialOrd>(
         &self,
-        idle: &[u32],
+        idle: &[LaneId],
         mut late: Vec<Late>,
         worth: impl Fn(&Late, u32) -> Option<W>,
         may: &mut dyn FnMut(u32, u32) -> bool,
@@ -164,7 +164,7 @@ impl Dispatch {
 
     /// Whether a worker is at a task, or will be.
     fn has(&self, worker: u32, task: u32, moves: &[Move]) -> bool {
-        let runs = |lane: u32| self.lanes.worker(lane) == worker;
+        let runs = |lane: LaneId| self.lanes.worker(lane) == worker;
         self.lanes.running(task).any(runs)
             || moves.iter().any(|m| m.worker == worker && m.task == task)
     }
@@ -222,11 +222,11 @@ impl Dispatch {
 
     /// Lanes at copies that others will end sooner. The oldest copy is never one: dropping it in favour of hopes costs more
     /// than it gives.
-    pub(super) fn redundant(&self, now: f64) -> Vec<u32> {
+    pub(super) fn redundant(&self, now: f64) -> Vec<LaneId> {
         let mut found = Vec::new();
         for &task in &self.copied {
-            let lanes: Vec<u32> = self.lanes.running(task).collect();
-            let end = |lane: u32| {
+            let lanes: Vec<LaneId> = self.lanes.running(task).collect();
+            let end = |lane: LaneId| {
                 let since = self.lanes.busy(lane).map_or(0.0, |busy| busy.since);
                 // Age and lane settle ties: of two that end together just one is later.
                 (self.lanes.expected(lane, now, &self.book).at, since, lane)
@@ -235,7 +235,7 @@ impl Dispatch {
             let Some((_, newer)) = lanes.split_last() else {
                 continue;
             };
-            let later = |&&lane: &&u32| lanes.iter().any(|&o| o != lane && end(o) < end(lane));
+            let later = |&&lane: &&LaneId| lanes.iter().any(|&o| o != lane && end(o) < end(lane));
             found.extend(newer.iter().filter(later));
         }
         found

@@ -1,7 +1,7 @@
 //! The rule once more, by its definition: every lane, every running task and every level looked at anew at every request.
 
 use super::dice::Dice;
-use super::lanes::{Busy, Free};
+use super::lanes::{Busy, Free, LaneId};
 use super::{Dispatch, Ending, Fit, Move};
 use crate::book::{Expected, Memory};
 use cairn_dag::{Dag, TaskId};
@@ -9,7 +9,7 @@ use cairn_theory::game::Standing;
 
 type Asking = [(u32, usize)];
 
-fn idle(d: &Dispatch, asking: &Asking) -> Vec<u32> {
+fn idle(d: &Dispatch, asking: &Asking) -> Vec<LaneId> {
     let mut idle = Vec::new();
     for &(worker, want) in asking {
         idle.extend(d.lanes.idle_of(worker).take(want));
@@ -18,19 +18,19 @@ fn idle(d: &Dispatch, asking: &Asking) -> Vec<u32> {
     idle
 }
 
-fn speed(d: &Dispatch, lane: u32) -> f64 {
+fn speed(d: &Dispatch, lane: LaneId) -> f64 {
     d.book.speed(d.lanes.client(d.lanes.worker(lane)))
 }
 
 /// All busy lanes with what they run.
-fn busy(d: &Dispatch) -> Vec<(u32, Busy)> {
+fn busy(d: &Dispatch) -> Vec<(LaneId, Busy)> {
     let lanes = d.lanes.all_busy().map(|f| f.lane);
     let mut busy: Vec<_> = lanes.map(|l| (l, d.lanes.busy(l).unwrap())).collect();
     busy.sort_by_key(|b| b.0);
     busy
 }
 
-fn left(d: &Dispatch, lane: u32, now: f64) -> f64 {
+fn left(d: &Dispatch, lane: LaneId, now: f64) -> f64 {
     let Busy {
         kind, base, since, ..
     } = d.lanes.busy(lane).unwrap();
@@ -39,10 +39,10 @@ fn left(d: &Dispatch, lane: u32, now: f64) -> f64 {
 }
 
 /// Copies of a task, the oldest first.
-fn copies(d: &Dispatch, task: u32) -> Vec<u32> {
-    let mut lanes: Vec<u32> = d.lanes.running(task).collect();
+fn copies(d: &Dispatch, task: u32) -> Vec<LaneId> {
+    let mut lanes: Vec<LaneId> = d.lanes.running(task).collect();
     lanes.reverse();
-    let since = |l: u32| d.lanes.busy(l).unwrap().since;
+    let since = |l: LaneId| d.lanes.busy(l).unwrap().since;
     assert!(lanes.is_sorted_by(|&a, &b| since(a) <= since(b)));
     lanes
 }
@@ -211,11 +211,11 @@ fn copy(
 }
 
 /// Lanes at copies that others end sooner, but for the oldest.
-fn redundant(d: &Dispatch, now: f64) -> Vec<u32> {
+fn redundant(d: &Dispatch, now: f64) -> Vec<LaneId> {
     let mut redundant = Vec::new();
     for (lane, Busy { task, since, .. }) in busy(d) {
         let all = copies(d, task);
-        let end = |l: u32| (left(d, l, now), d.lanes.busy(l).unwrap().since, l);
+        let end = |l: LaneId| (left(d, l, now), d.lanes.busy(l).unwrap().since, l);
         let own = (left(d, lane, now), since, lane);
         if all[0] != lane && all.iter().any(|&o| o != lane && end(o) < own) {
             redundant.push(lane);
@@ -225,7 +225,7 @@ fn redundant(d: &Dispatch, now: f64) -> Vec<u32> {
 }
 
 /// Every lane: free when, how fast, in which class, and whether a task may start there.
-fn all_lanes(d: &Dispatch, now: f64, idle: &[u32], redundant: &[u32]) -> Vec<(Free, bool)> {
+fn all_lanes(d: &Dispatch, now: f64, idle: &[LaneId], redundant: &[LaneId]) -> Vec<(Free, bool)> {
     let mut lanes: Vec<(Free, bool)> = Vec::new();
     for (lane, own) in busy(d) {
         if !redundant.contains(&lane) {
@@ -243,7 +243,7 @@ fn all_lanes(d: &Dispatch, now: f64, idle: &[u32], redundant: &[u32]) -> Vec<(Fr
 }
 
 /// The lane of each class that is free first, fastest class first.
-fn heads(lanes: &[(Free, bool)], redundant: &[u32], barred: &[i32]) -> Vec<(i32, usize)> {
+fn heads(lanes: &[(Free, bool)], redundant: &[LaneId], barred: &[i32]) -> Vec<(i32, usize)> {
     let class = |s: f64| (4.0 * s.ln()).round().clamp(-32.0, 32.0) as i32;
     let mut numbers: Vec<i32> = lanes.iter().map(|l| class(l.0.speed)).collect();
     numbers.sort_unstable();
@@ -272,7 +272,7 @@ fn place(d: &Dispatch, now: f64, asking: &Asking, fit: &dyn Fn(u32, u32) -> Fit)
     tasks.sort_by(|&a, &b| level(b).total_cmp(&level(a)).then(a.cmp(&b)));
     let mut moves: Vec<Move> = Vec::new();
     let mut open = idle.len() + redundant.len();
-    let mut taken: Vec<u32> = Vec::new();
+    let mut taken: Vec<LaneId> = Vec::new();
     for &task in tasks.iter().take(64) {
         if open == 0 {
             break;
@@ -291,7 +291,7 @@ fn place(d: &Dispatch, now: f64, asking: &Asking, fit: &dyn Fn(u32, u32) -> Fit)
                 _ => break Some((i, end(i))),
             }
         };
-        let start = |lane: u32| Move {
+        let start = |lane: LaneId| Move {
             task,
             worker: d.lanes.worker(lane),
             instead_of: d.lanes.busy(lane).map(|b| b.task),

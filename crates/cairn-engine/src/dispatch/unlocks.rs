@@ -4,7 +4,7 @@
 //! It is the task's share in the value of a batch, where the batch is all that is out: a child counts for each of its parents if
 //! none of them is still to be begun with.
 
-use cairn_dag::{Dag, TaskId};
+use cairn_dag::{Dag, TaskId, narrow, wide};
 use cairn_theory::game::Standing;
 
 /// A child with more parents than this is counted when somebody asks, not for each of its parents whenever it begins or ceases to
@@ -30,7 +30,7 @@ fn has_many_parents(dag: &Dag, task: TaskId) -> bool {
 impl Unlocks {
     /// Of a dag whose tasks all wait.
     pub(super) fn new(dag: &Dag) -> Unlocks {
-        let parents = |t: TaskId| dag.parents(t).len() as u32;
+        let parents = |t: TaskId| narrow(dag.parents(t).len());
         let mut has_others = vec![false; dag.len()];
         for task in dag.tasks().filter(|&t| has_many_parents(dag, t)) {
             let parents = dag.parents(task).iter();
@@ -50,16 +50,16 @@ impl Unlocks {
                 && self.unbegun[c.index()] == 0
                 && has_many_parents(dag, **c)
         };
-        let others = match self.has_others[task as usize] {
+        let others = match self.has_others[wide(task)] {
             true => dag.children(TaskId(task)).iter().filter(counts).count(),
             false => 0,
         };
-        self.opens[task as usize] + others as u32
+        self.opens[wide(task)] + narrow(others)
     }
 
     /// A task is no longer where it `was`; `states` has where all are now.
     pub(super) fn moved(&mut self, dag: &Dag, task: u32, was: Standing, states: &[Standing]) {
-        let is = states[task as usize];
+        let is = states[wide(task)];
         let task = TaskId(task);
         if (was == Standing::Waiting) != (is == Standing::Waiting)
             && self.unbegun[task.index()] == 0

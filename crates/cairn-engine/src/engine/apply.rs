@@ -89,12 +89,7 @@ impl<P: Position> Engine<P> {
                 worker,
                 digest,
             } => self.returned(at, (*task, *token), *worker, *digest)?,
-            Event::Disputed { task } => {
-                self.position.fail(*task, &mut self.aborted)?;
-                self.put_all_back(*task);
-                self.trust.given_up(*task);
-                self.after_release(*task, true);
-            }
+            Event::Disputed { task } => self.disputed(*task)?,
             Event::Executed {
                 task,
                 token,
@@ -113,31 +108,9 @@ impl<P: Position> Engine<P> {
                 why,
                 for_good,
             } => self.released(at, (*task, *token), *why, *for_good)?,
-            Event::Cancelled { task } => {
-                self.position.cancel(*task, &mut self.aborted)?;
-                self.put_all_back(*task);
-                self.trust.given_up(*task);
-                self.unsettle_keeper();
-            }
-            Event::Revived { task } => {
-                if self.position.standing(*task) == Ok(Standing::Failed) {
-                    self.failures = self.failures.saturating_sub(1);
-                }
-                self.position.revive(*task, &mut self.opened)?;
-                if let Some(tries) = self.tries.get_mut(task) {
-                    (tries.failures, tries.losses) = (0, 0);
-                    tries.fenced = tries.attempts;
-                }
-                self.unsettle_keeper();
-            }
-            Event::Reopened { task } => {
-                self.position.reopen(*task, &mut self.opened)?;
-                self.reopened = self.epoch;
-                let tries = self.tries.entry(*task).or_default();
-                // The first attempt was in no book: its number must not come again.
-                tries.attempts = tries.attempts.max(1);
-                self.unsettle_keeper();
-            }
+            Event::Cancelled { task } => self.cancelled(*task)?,
+            Event::Revived { task } => self.revived(*task)?,
+            Event::Reopened { task } => self.reopened(*task)?,
             Event::Paused => self.is_paused = true,
             Event::Unpaused => self.is_paused = false,
             Event::Halted { exit } => self.halted = Some(*exit),
@@ -265,29 +238,22 @@ impl<P: Position> Engine<P> {
         cause: Cause,
         for_good: bool,
     ) -> Result<(), Illegal> {
-        let goes_on = self.end_attempt(task, token, for_good)?;
-        let lease = self.put_back(task, token);
-        let client = lease.and_then(|l| self.workers[l.worker.index()].client());
         // As they were for this attempt: they may grow below.
         let needs = self.needs(task);
-        let tries = self.tries.entry(task).or_default();
-        tries.ended(token, lease.map(|lease| lease.worker));
+        let (lease, goes_on) = self.end_attempt(task, token, for_good)?;
         // Of volunteers trust counts the failures; what they claim makes no limit grow.
-        if client.is_none() {
+        if self.is_vouched_for(lease) {
             let here = self.here.iter().map(|w| &self.workers[w.index()]);
             // No limit grows beyond what the largest worker has, or the task would fit nobody any more.
             let most = here.map(|w| w.offer.memory.unwrap_or(u64::MAX)).max();
+            let tries = self.tries.entry(task).or_default();
             tries.failed(token, cause, &needs, most.unwrap_or(u64::MAX));
         }
         if let Some(lease) = lease {
             self.workers[lease.worker.index()].failed += 1;
             self.note_end(at, task, lease.worker, Ending::Failed);
         }
-        let kind = self.rules.kind(task);
-        self.trust.ended(task, token, End::Error, kind, at);
-        if !goes_on {
-            self.after_release(task, for_good);
-        }
+        self.ended(at, (task, token), End::Error, goes_on, for_good);
         Ok(())
     }
 
@@ -298,25 +264,75 @@ impl<P: Position> Engine<P> {
         why: Release,
         for_good: bool,
     ) -> Result<(), Illegal> {
-        let goes_on = self.end_attempt(task, token, for_good)?;
-        let lease = self.put_back(task, token);
-        let client = lease.and_then(|l| self.workers[l.worker.index()].client());
-        let tries = self.tries.entry(task).or_default();
-        tries.ended(token, lease.map(|lease| lease.worker));
+        let (lease, goes_on) = self.end_attempt(task, token, for_good)?;
         if why == Release::Lost {
-            if client.is_none() {
-                tries.losses += 1;
+            if self.is_vouched_for(lease) {
+                self.tries.entry(task).or_default().losses += 1;
             }
             if let Some(lease) = lease {
                 self.workers[lease.worker.index()].lost += 1;
                 self.note_end(at, task, lease.worker, Ending::Lost);
             }
         }
+        self.ended(at, (task, token), why.into(), goes_on, for_good);
+        Ok(())
+    }
+
+    /// Whether the one who had the lease, if anybody, is no volunteer.
+    fn is_vouched_for(&self, lease: Option<Lease>) -> bool {
+        lease.is_none_or(|l| self.workers[l.worker.index()].client().is_none())
+    }
+
+    /// What every end of an attempt without a result comes to, once its own books are kept.
+    fn ended(
+        &mut self,
+        at: Moment,
+        (task, token): (Task, Token),
+        end: End,
+        goes_on: bool,
+        for_good: bool,
+    ) {
         let kind = self.rules.kind(task);
-        (self.trust).ended(task, token, why.into(), kind, at);
+        self.trust.ended(task, token, end, kind, at);
         if !goes_on {
             self.after_release(task, for_good);
         }
+    }
+
+    fn disputed(&mut self, task: Task) -> Result<(), Illegal> {
+        self.position.fail(task, &mut self.aborted)?;
+        self.after_release(task, true);
+        Ok(())
+    }
+
+    fn cancelled(&mut self, task: Task) -> Result<(), Illegal> {
+        self.position.cancel(task, &mut self.aborted)?;
+        self.put_all_back(task);
+        self.trust.given_up(task);
+        self.unsettle_keeper();
+        Ok(())
+    }
+
+    fn revived(&mut self, task: Task) -> Result<(), Illegal> {
+        if self.position.standing(task) == Ok(Standing::Failed) {
+            self.failures = self.failures.saturating_sub(1);
+        }
+        self.position.revive(task, &mut self.opened)?;
+        if let Some(tries) = self.tries.get_mut(&task) {
+            (tries.failures, tries.losses) = (0, 0);
+            tries.fenced = tries.attempts;
+        }
+        self.unsettle_keeper();
+        Ok(())
+    }
+
+    fn reopened(&mut self, task: Task) -> Result<(), Illegal> {
+        self.position.reopen(task, &mut self.opened)?;
+        self.reopened = self.epoch;
+        let tries = self.tries.entry(task).or_default();
+        // The first attempt was in no book: its number must not come again.
+        tries.attempts = tries.attempts.max(1);
+        self.unsettle_keeper();
         Ok(())
     }
 
@@ -333,8 +349,13 @@ impl<P: Position> Engine<P> {
         }
     }
 
-    /// What the end of an attempt without a result does to its task. Whether others go on with it.
-    fn end_attempt(&mut self, task: Task, token: Token, for_good: bool) -> Result<bool, Illegal> {
+    /// What the end of an attempt without a result does to its task. Who had it, and whether others go on with it.
+    fn end_attempt(
+        &mut self,
+        task: Task,
+        token: Token,
+        for_good: bool,
+    ) -> Result<(Option<Lease>, bool), Illegal> {
         let goes_on =
             // A result that waits for validation holds the task leased, though nobody works on it.
             !for_good && (self.leases.has_other(task, token) || self.trust.has_result(task));
@@ -343,7 +364,10 @@ impl<P: Position> Engine<P> {
             (false, false) => self.position.release(task)?,
             (false, true) => (),
         }
-        Ok(goes_on)
+        let lease = self.put_back(task, token);
+        let tries = self.tries.entry(task).or_default();
+        tries.ended(token, lease.map(|lease| lease.worker));
+        Ok((lease, goes_on))
     }
 
     /// Somebody works on a task that others have, too.

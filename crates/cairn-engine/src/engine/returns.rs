@@ -64,8 +64,7 @@ impl<P: Position> Engine<P> {
                         // Where volunteers have or had it too, the books of trust know every attempt, also of those
                         // who are trusted.
                         let copy = self.trust.copy(task, token);
-                        copy.is_some_and(|copy| copy.client.is_none())
-                            && matches!(standing, Standing::Eligible | Standing::Leased)
+                        copy.is_some_and(|copy| copy.client.is_none()) && self.is_open(task)
                     }
                     false => {
                         is_known
@@ -82,6 +81,12 @@ impl<P: Position> Engine<P> {
                 }
             }
         }
+    }
+
+    /// Whether the task may be done now: somebody has it, or can be given it.
+    fn is_open(&self, task: Task) -> bool {
+        let standing = self.position.standing(task);
+        matches!(standing, Ok(Standing::Eligible | Standing::Leased))
     }
 
     /// Whether the first that is back counts, though it was given up for lost: where somebody has begun anew, that holds if the
@@ -127,8 +132,7 @@ impl<P: Position> Engine<P> {
 
     /// Whether the result of a volunteer whose time was up is taken: not where what it read may be no longer so.
     pub(super) fn takes_late(&self, task: Task, token: Token, client: ClientId) -> bool {
-        let standing = self.position.standing(task);
-        matches!(standing, Ok(Standing::Eligible | Standing::Leased))
+        self.is_open(task)
             && token.epoch >= self.reopened
             && self.trust.would_take(task, token, client)
     }
@@ -403,9 +407,10 @@ impl<P: Position> Engine<P> {
 
     /// Whoever could decide will not after all: a task whose results can come to nothing any more is given up.
     pub(super) fn give_up_hopeless(&mut self, now: Moment, task: Task, out: &mut Outbox) {
-        let standing = self.position.standing(task);
-        let is_open = matches!(standing, Ok(Standing::Eligible | Standing::Leased));
-        if is_open && self.trust.has(task) && self.trust.verdict(task) == Verdict::Hopeless {
+        if self.trust.has(task)
+            && self.is_open(task)
+            && self.trust.verdict(task) == Verdict::Hopeless
+        {
             self.stop_all(task, out);
             self.commit(now, Event::Disputed { task }, out);
         }
@@ -425,14 +430,13 @@ impl<P: Position> Engine<P> {
     /// where fewer results must be equal than before a restart. The driver brings their files to their places and says
     /// [`Engine::settle`]; what it cannot bring it says [`Engine::recall`] of.
     pub fn agreed(&self) -> Vec<(Task, Token)> {
-        let agreed = self.trust.tasks().filter_map(|task| {
-            let standing = self.position.standing(task).ok()?;
-            let is_open = matches!(standing, Standing::Eligible | Standing::Leased);
-            match self.trust.verdict(task) {
-                Verdict::Valid(token) if is_open => Some((task, token)),
+        let agreed = self
+            .trust
+            .tasks()
+            .filter_map(|task| match self.trust.verdict(task) {
+                Verdict::Valid(token) if self.is_open(task) => Some((task, token)),
                 _ => None,
-            }
-        });
+            });
         let mut agreed: Vec<_> = agreed.collect();
         agreed.sort_unstable();
         agreed

@@ -5,8 +5,9 @@
 //! in the end. So tasks may have to wait for it, but safety is not lost. What a task finds in the place of its own outputs it
 //! writes over: such bytes do not count against that task, and are held no more from the moment it starts.
 
-use super::{Keeper, Phase};
-use cairn_dag::{TaskId, wide};
+use super::Keeper;
+use cairn_dag::TaskId;
+use cairn_theory::game::Standing;
 
 impl Keeper {
     /// Bytes lie there that are in use no more, or never were: a file that waits to be deleted, one that cannot be. They count
@@ -25,7 +26,7 @@ impl Keeper {
     /// Where the outputs of a task will be lie so many bytes, and no more: they are held until it starts, since it writes over
     /// them. A task that runs has reserved them.
     pub fn lies(&mut self, task: TaskId, bytes: u64) {
-        if matches!(self.phase[task.index()], Phase::Running | Phase::Done) {
+        if self.has_begun(task) {
             return;
         }
         let before = match bytes {
@@ -35,6 +36,14 @@ impl Keeper {
         // Held before what was there goes: never less than what really lies there.
         self.hold(bytes);
         self.let_go(before.unwrap_or(0));
+    }
+
+    /// Whether the task runs or is executed.
+    fn has_begun(&self, task: TaskId) -> bool {
+        matches!(
+            self.standing[task.index()],
+            Standing::Leased | Standing::Executed
+        )
     }
 
     /// What the task will write over.
@@ -56,8 +65,8 @@ impl Keeper {
 
     /// Tasks may stand elsewhere than before: who runs or is done has written over what lay there.
     pub(super) fn settle_lying(&mut self) {
-        let starts = |t: &u32| matches!(self.phase[wide(*t)], Phase::Running | Phase::Done);
-        let gone: Vec<u32> = self.lies.keys().copied().filter(starts).collect();
+        let begun = |t: &u32| self.has_begun(TaskId(*t));
+        let gone: Vec<u32> = self.lies.keys().copied().filter(begun).collect();
         gone.into_iter().for_each(|t| self.write_over(TaskId(t)));
     }
 

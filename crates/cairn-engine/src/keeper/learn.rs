@@ -7,11 +7,12 @@
 //! [`Keeper::replan`]. If that says no as well, nothing new starts but what fits, and [`Keeper::missing`] names the bytes once
 //! nothing runs.
 
-use super::{Keeper, Phase};
+use super::Keeper;
 use crate::{Learnt, Sizes};
 use cairn_dag::{Dag, TaskId, wide};
 use cairn_plan::Work;
 use cairn_plan::storage::lean_order;
+use cairn_theory::game::Standing;
 use cairn_theory::storage::{FileId, Storage, StorageError, Stored};
 
 /// With more files to resize than this share of all, everything is numbered anew instead.
@@ -22,7 +23,8 @@ impl Keeper {
     /// Sizes are learnt from now on, and kinds of unknown size start slowly. Those of `storage` are to be reserved sizes
     /// already ([`Sizes::apply`]), or the order planned would not be safe.
     pub fn learn(&mut self, mut sizes: Sizes) {
-        sizes.recount(self.in_phase(Phase::Running));
+        let tasks = (0..self.standing.len()).map(TaskId::new);
+        sizes.recount(tasks.filter(|t| self.standing[t.index()] == Standing::Leased));
         self.sizes = Some(Box::new(sizes));
         self.version += 1;
     }
@@ -62,11 +64,6 @@ impl Keeper {
         fits
     }
 
-    fn in_phase(&self, wanted: Phase) -> impl Iterator<Item = TaskId> + '_ {
-        let tasks = (0..self.phase.len()).map(TaskId::new);
-        tasks.filter(move |t| self.phase[t.index()] == wanted)
-    }
-
     /// The size of a file was measured, before its task is said to have ended: that is what it takes, and others of its
     /// kind are expected to be like it. The order may be unsafe afterwards: [`Keeper::is_safe`], [`Keeper::replan`].
     ///
@@ -102,7 +99,7 @@ impl Keeper {
     /// The waiting tasks by π, and storage of them alone, numbered in that order: when all that runs has ended.
     pub fn rest(&self) -> (Vec<TaskId>, Storage) {
         let tasks = self.waiting();
-        let mut local = vec![None; self.phase.len()];
+        let mut local = vec![None; self.standing.len()];
         for (i, task) in tasks.iter().enumerate() {
             local[task.index()] = Some(TaskId::new(i));
         }
@@ -114,18 +111,16 @@ impl Keeper {
         let mut fixed = 0;
         for file in self.storage.files() {
             let producer = self.storage.producer(file);
-            let phase = producer.map_or(Phase::Done, |t| self.phase[t.index()]);
+            let standing = self.standing_of(producer);
             let bytes = self.storage.bytes(file);
             let is_pinned = self.is_pinned[file.index()];
-            match phase {
-                Phase::GivenUp => (),
+            match standing {
+                gone if gone.is_given_up() => (),
                 // Nobody can free them: to the search for an order they are a number.
-                Phase::Done | Phase::Running if is_pinned => fixed += bytes,
-                phase => files.push(Stored {
-                    producer: match phase {
-                        Phase::Waiting => producer.and_then(|t| local[t.index()]),
-                        _ => None,
-                    },
+                begun if is_pinned && !begun.is_unbegun() => fixed += bytes,
+                // Only those that wait are numbered: of what is there already, nobody is the producer.
+                _ => files.push(Stored {
+                    producer: producer.and_then(|t| local[t.index()]),
                     bytes,
                     is_kept: is_pinned,
                     consumers: readers(file),
@@ -152,7 +147,7 @@ impl Keeper {
     /// # Panics
     /// If the dag is not that of the tasks.
     pub fn replan(&mut self, dag: &Dag, work: &mut Work<'_>) -> bool {
-        assert_eq!(dag.len(), self.phase.len(), "another dag");
+        assert_eq!(dag.len(), self.standing.len(), "another dag");
         let (tasks, storage) = self.rest();
         let rest = dag
             .induced(&tasks)

@@ -2,9 +2,10 @@
 //! where the order is from.
 
 use super::peaks::{self, Peaks};
-use super::{BadOrder, Keeper, LOOK, Leftovers, Phase, signed};
+use super::{BadOrder, Keeper, LOOK, Leftovers, signed};
 use cairn_dag::{TaskId, narrow, wide};
 use cairn_kernel::NONE;
+use cairn_theory::game::Standing;
 use cairn_theory::storage::FileId;
 
 impl Keeper {
@@ -20,14 +21,14 @@ impl Keeper {
 
     /// Whether an order names each waiting task once.
     pub(super) fn check(&self, order: &[TaskId]) -> Result<(), BadOrder> {
-        let mut is_named = vec![false; self.phase.len()];
+        let mut is_named = vec![false; self.standing.len()];
         for &task in order {
-            let waits = self.phase.get(task.index()) == Some(&Phase::Waiting);
+            let waits = (self.standing.get(task.index())).is_some_and(|s| s.is_unbegun());
             if !waits || std::mem::replace(&mut is_named[task.index()], true) {
                 return Err(BadOrder::Incomplete);
             }
         }
-        let waiting = self.phase.iter().filter(|&&p| p == Phase::Waiting).count();
+        let waiting = self.standing.iter().filter(|s| s.is_unbegun()).count();
         match waiting == order.len() {
             true => Ok(()),
             false => Err(BadOrder::Incomplete),
@@ -41,8 +42,8 @@ impl Keeper {
         self.front = narrow(slack);
         self.version += 1;
         self.drift = 0;
-        self.running = (self.phase.iter())
-            .filter(|&&p| p == Phase::Running)
+        self.running = (self.standing.iter())
+            .filter(|&&s| s == Standing::Leased)
             .count();
         self.place.fill(NONE);
         self.at = Vec::with_capacity(slack + order.len());
@@ -55,8 +56,8 @@ impl Keeper {
         for file in self.storage.files() {
             self.number_file(file);
         }
-        let producers = (0..self.phase.len()).map(TaskId::new);
-        for task in producers.filter(|t| self.phase[t.index()] == Phase::Running) {
+        let producers = (0..self.standing.len()).map(TaskId::new);
+        for task in producers.filter(|t| self.standing[t.index()] == Standing::Leased) {
             self.used += self.storage.scratch(task);
         }
         // Along the order: what is live, and which files have how many readers left.
@@ -86,26 +87,24 @@ impl Keeper {
     pub(super) fn number_file(&mut self, file: FileId) {
         let slots = self.storage.consumer_slots(file);
         let readers = &mut self.readers[slots];
-        let phase = |t: u32| self.phase[wide(t)];
+        let standing = |t: u32| self.standing[wide(t)];
         // Those that wait first, by place; the others have none.
         readers.sort_unstable_by_key(|&t| self.place[wide(t)]);
-        let waiting = (readers.iter()).filter(|&&t| phase(t) == Phase::Waiting);
+        let waiting = (readers.iter()).filter(|&&t| standing(t).is_unbegun());
         let waiting = narrow(waiting.count());
-        let running = (readers.iter()).filter(|&&t| phase(t) == Phase::Running);
+        let running = (readers.iter()).filter(|&&t| standing(t) == Standing::Leased);
         let open = waiting + narrow(running.count());
-        let stays = self.leftovers == Leftovers::Stay
-            && readers.iter().any(|&t| phase(t) == Phase::GivenUp);
+        let stays =
+            self.leftovers == Leftovers::Stay && readers.iter().any(|&t| standing(t).is_given_up());
         let is_pinned = self.storage.is_kept(file) || stays;
         let bytes = self.storage.bytes(file);
-        match (self.storage.producer(file)).map_or(Phase::Done, |t| self.phase[t.index()]) {
-            Phase::Waiting | Phase::GivenUp => (),
-            producer => {
-                if producer == Phase::Running || is_pinned || open > 0 {
-                    self.used += bytes;
-                }
-                if is_pinned || waiting > 0 {
-                    self.live += bytes;
-                }
+        let producer = self.standing_of(self.storage.producer(file));
+        if producer == Standing::Leased || producer == Standing::Executed {
+            if producer == Standing::Leased || is_pinned || open > 0 {
+                self.used += bytes;
+            }
+            if is_pinned || waiting > 0 {
+                self.live += bytes;
             }
         }
         self.upto[file.index()] = waiting;

@@ -56,58 +56,57 @@ fn random_order(dag: &Dag, random: &mut Random) -> Vec<TaskId> {
 /// ended.
 fn obvious(
     storage: &Storage,
-    phase: &[Phase],
+    standing: &[Standing],
     order: &[TaskId],
     leftovers: Leftovers,
 ) -> (u64, u64) {
-    let made = |f: FileId, phase: &[Phase]| {
+    let made = |f: FileId, standing: &[Standing]| {
         let of = storage
             .producer(f)
-            .map_or(Phase::Done, |t| phase[t.index()]);
-        (of == Phase::Running || of == Phase::Done, of)
+            .map_or(Standing::Executed, |t| standing[t.index()]);
+        (of == Standing::Leased || of == Standing::Executed, of)
     };
     let pinned = |f: FileId| {
         storage.is_kept(f)
             || leftovers == Leftovers::Stay
                 && storage
                     .consumers(f)
-                    .any(|c| phase[c.index()] == Phase::GivenUp)
+                    .any(|c| standing[c.index()].is_given_up())
     };
-    let used = |phase: &[Phase]| -> u64 {
+    let used = |standing: &[Standing]| -> u64 {
         let there = storage.files().filter(|&f| {
-            let (is_made, producer) = made(f, phase);
-            let is_open = (storage.consumers(f))
-                .any(|c| matches!(phase[c.index()], Phase::Waiting | Phase::Running));
-            is_made && (producer == Phase::Running || pinned(f) || is_open)
+            let (is_made, producer) = made(f, standing);
+            let is_open = (storage.consumers(f)).any(|c| !standing[c.index()].is_settled());
+            is_made && (producer == Standing::Leased || pinned(f) || is_open)
         });
-        let running = (0..phase.len()).filter(|&t| phase[t] == Phase::Running);
+        let running = (0..standing.len()).filter(|&t| standing[t] == Standing::Leased);
         there.map(|f| storage.bytes(f)).sum::<u64>()
             + running
                 .map(|t| storage.scratch(TaskId::new(t)))
                 .sum::<u64>()
     };
-    let mut alone: Vec<Phase> = phase.to_vec();
-    for phase in &mut alone {
-        if *phase == Phase::Running {
-            *phase = Phase::Done;
+    let mut alone: Vec<Standing> = standing.to_vec();
+    for standing in &mut alone {
+        if *standing == Standing::Leased {
+            *standing = Standing::Executed;
         }
     }
     let mut most = 0;
     for &task in order {
-        alone[task.index()] = Phase::Running;
+        alone[task.index()] = Standing::Leased;
         most = most.max(used(&alone));
-        alone[task.index()] = Phase::Done;
+        alone[task.index()] = Standing::Executed;
     }
-    (used(phase), most)
+    (used(standing), most)
 }
 
-fn eligible(dag: &Dag, phase: &[Phase]) -> Vec<TaskId> {
+fn eligible(dag: &Dag, standing: &[Standing]) -> Vec<TaskId> {
     let open = |t: &TaskId| {
-        phase[t.index()] == Phase::Waiting
+        standing[t.index()].is_unbegun()
             && dag
                 .parents(*t)
                 .iter()
-                .all(|p| phase[p.index()] == Phase::Done)
+                .all(|p| standing[p.index()] == Standing::Executed)
     };
     dag.tasks().filter(open).collect()
 }
@@ -115,7 +114,7 @@ fn eligible(dag: &Dag, phase: &[Phase]) -> Vec<TaskId> {
 /// What the keeper knows is so, by the definitions.
 fn check(keeper: &Keeper) {
     let order = keeper.waiting();
-    let (used, most) = obvious(&keeper.storage, &keeper.phase, &order, keeper.leftovers);
+    let (used, most) = obvious(&keeper.storage, &keeper.standing, &order, keeper.leftovers);
     assert_eq!(keeper.used(), used);
     assert_eq!(
         u64::try_from(keeper.peaks.max()).unwrap_or(0),
@@ -126,7 +125,7 @@ fn check(keeper: &Keeper) {
     if keeper.running == 0 {
         let first = order
             .first()
-            .map(|t| obvious(&keeper.storage, &keeper.phase, &[*t], keeper.leftovers).1);
+            .map(|t| obvious(&keeper.storage, &keeper.standing, &[*t], keeper.leftovers).1);
         assert_eq!(
             keeper.missing(),
             first.unwrap_or(0).saturating_sub(keeper.cap)
@@ -138,12 +137,12 @@ fn check(keeper: &Keeper) {
 fn allowed(dag: &Dag, keeper: &mut Keeper) -> Vec<TaskId> {
     let order = keeper.waiting();
     let mut allowed = Vec::new();
-    for task in eligible(dag, &keeper.phase) {
-        let mut phase = keeper.phase.clone();
-        phase[task.index()] = Phase::Running;
+    for task in eligible(dag, &keeper.standing) {
+        let mut standing = keeper.standing.clone();
+        standing[task.index()] = Standing::Leased;
         let place = order.iter().position(|&t| t == task).unwrap();
         let before: Vec<TaskId> = order[..place].to_vec();
-        let (used, most) = obvious(&keeper.storage, &phase, &before, keeper.leftovers);
+        let (used, most) = obvious(&keeper.storage, &standing, &before, keeper.leftovers);
         let may = keeper.may(task);
         assert_eq!(
             may,
@@ -191,7 +190,7 @@ fn random_runs_with_retries_are_never_over_and_never_stuck() {
         }
         assert_eq!(
             keeper.used(),
-            obvious(&keeper.storage, &keeper.phase, &[], Leftovers::Stay).0
+            obvious(&keeper.storage, &keeper.standing, &[], Leftovers::Stay).0
         );
     }
 }
@@ -210,7 +209,7 @@ fn every_reachable_state_of_small_dags_is_within_the_cap_and_goes_on() {
         let mut todo = vec![first];
         while let Some(mut keeper) = todo.pop() {
             // A retry changes the order too: at most one for each state, so that there is an end.
-            let key: Vec<u8> = keeper.phase.iter().map(|&p| p as u8).collect();
+            let key: Vec<u8> = keeper.standing.iter().map(|&s| s as u8).collect();
             if !seen.insert((key, keeper.waiting())) {
                 continue;
             }
@@ -220,7 +219,7 @@ fn every_reachable_state_of_small_dags_is_within_the_cap_and_goes_on() {
             let may = allowed(&dag, &mut keeper);
             let running: Vec<TaskId> = dag
                 .tasks()
-                .filter(|t| keeper.phase[t.index()] == Phase::Running)
+                .filter(|t| keeper.standing[t.index()] == Standing::Leased)
                 .collect();
             assert!(!may.is_empty() || !running.is_empty() || keeper.waiting().is_empty());
             for task in may {
@@ -244,16 +243,16 @@ fn every_reachable_state_of_small_dags_is_within_the_cap_and_goes_on() {
 }
 
 /// Where tasks stand when one fails for good: all that come after it are given up.
-fn after_failure(dag: &Dag, phase: &[Phase], task: TaskId) -> Vec<Phase> {
-    let mut phase = phase.to_vec();
-    phase[task.index()] = Phase::GivenUp;
+fn after_failure(dag: &Dag, standing: &[Standing], task: TaskId) -> Vec<Standing> {
+    let mut standing = standing.to_vec();
+    standing[task.index()] = Standing::Failed;
     for &t in dag.topological_order() {
-        let dead = |p: &TaskId| phase[p.index()] == Phase::GivenUp;
+        let dead = |p: &TaskId| standing[p.index()] == Standing::Failed;
         if dag.parents(t).iter().any(dead) {
-            phase[t.index()] = Phase::GivenUp;
+            standing[t.index()] = Standing::Failed;
         }
     }
-    phase
+    standing
 }
 
 /// As above, and in every state a running task may also fail for good, or end with outputs of another size: smaller or
@@ -275,11 +274,11 @@ fn every_reachable_state_with_failures_and_other_sizes_is_safe_or_says_what_is_m
         let mut seen = HashSet::new();
         let mut todo = vec![first];
         while let Some(mut keeper) = todo.pop() {
-            let phases: Vec<u8> = keeper.phase.iter().map(|&p| p as u8).collect();
+            let standings: Vec<u8> = keeper.standing.iter().map(|&s| s as u8).collect();
             let bytes: Vec<u64> = (keeper.storage.files())
                 .map(|f| keeper.storage.bytes(f))
                 .collect();
-            if seen.len() > 1_500 || !seen.insert((phases, bytes, keeper.waiting())) {
+            if seen.len() > 1_500 || !seen.insert((standings, bytes, keeper.waiting())) {
                 continue;
             }
             states += 1;
@@ -287,7 +286,7 @@ fn every_reachable_state_with_failures_and_other_sizes_is_safe_or_says_what_is_m
             assert!(keeper.is_safe() || !is_promised);
             broken += u64::from(!keeper.is_safe());
             let may = allowed(&dag, &mut keeper);
-            let runs = |t: &TaskId| keeper.phase[t.index()] == Phase::Running;
+            let runs = |t: &TaskId| keeper.standing[t.index()] == Standing::Leased;
             let running: Vec<TaskId> = dag.tasks().filter(runs).collect();
             if may.is_empty() && running.is_empty() && !keeper.waiting().is_empty() {
                 assert!(!is_promised && keeper.missing() > 0, "stuck without a word");
@@ -311,8 +310,8 @@ fn every_reachable_state_with_failures_and_other_sizes_is_safe_or_says_what_is_m
                 other.finish(task);
                 todo.push(other);
                 let mut failed = keeper.clone();
-                let phase = after_failure(&dag, &failed.phase, task);
-                failed.sync(|t| standing(phase[t.index()]));
+                let standing = after_failure(&dag, &failed.standing, task);
+                failed.sync(|t| standing[t.index()]);
                 todo.push(failed);
             }
         }
@@ -344,7 +343,7 @@ fn whoever_learns_sizes_keeps_true_books_and_plans_anew() {
         keeper.learn(sizes);
         let mut running: Vec<TaskId> = Vec::new();
         while !(keeper.waiting().is_empty() && running.is_empty()) {
-            let open = eligible(&dag, &keeper.phase);
+            let open = eligible(&dag, &keeper.standing);
             let may: Vec<TaskId> = open.iter().copied().filter(|&t| keeper.may(t)).collect();
             let is_slow = |t: &&TaskId| !keeper.sizes().unwrap().may(**t);
             slow += open.iter().filter(is_slow).count();
@@ -409,7 +408,7 @@ fn whatever_goes_wrong_the_books_are_true_and_nobody_is_stuck_without_a_word() {
             let may = allowed(&dag, &mut keeper);
             let running: Vec<TaskId> = dag
                 .tasks()
-                .filter(|t| keeper.phase[t.index()] == Phase::Running)
+                .filter(|t| keeper.standing[t.index()] == Standing::Leased)
                 .collect();
             if may.is_empty() && running.is_empty() && !keeper.waiting().is_empty() {
                 assert!(keeper.missing() > 0, "stuck without a word");
@@ -425,24 +424,24 @@ fn whatever_goes_wrong_the_books_are_true_and_nobody_is_stuck_without_a_word() {
                 1 if !running.is_empty() => {
                     // Fails for good: what comes after it is aborted.
                     let task = running[random.below(running.len())];
-                    let phase = after_failure(&dag, &keeper.phase, task);
-                    keeper.sync(|t| standing(phase[t.index()]));
+                    let standing = after_failure(&dag, &keeper.standing, task);
+                    keeper.sync(|t| standing[t.index()]);
                 }
                 2 => {
                     // The outputs of a done task are lost: it and all done after it wait again.
                     let done: Vec<TaskId> = dag
                         .tasks()
-                        .filter(|t| keeper.phase[t.index()] == Phase::Done)
+                        .filter(|t| keeper.standing[t.index()] == Standing::Executed)
                         .collect();
                     let leaf = |t: &TaskId| {
                         dag.children(*t)
                             .iter()
-                            .all(|c| keeper.phase[c.index()] == Phase::Waiting)
+                            .all(|c| keeper.standing[c.index()].is_unbegun())
                     };
                     if let Some(&task) = done.iter().find(|t| leaf(t)) {
-                        let mut phase = keeper.phase.clone();
-                        phase[task.index()] = Phase::Waiting;
-                        keeper.sync(|t| standing(phase[t.index()]));
+                        let mut standing = keeper.standing.clone();
+                        standing[task.index()] = Standing::Waiting;
+                        keeper.sync(|t| standing[t.index()]);
                     }
                 }
                 3 if !running.is_empty() => keeper.release(running[random.below(running.len())]),
@@ -457,7 +456,8 @@ fn whatever_goes_wrong_the_books_are_true_and_nobody_is_stuck_without_a_word() {
                     let all = random_order(&dag, &mut random);
                     let rest: Vec<TaskId> =
                         all.into_iter().filter(|t| waiting.contains(t)).collect();
-                    let most = obvious(&keeper.storage, &keeper.phase, &rest, keeper.leftovers).1;
+                    let most =
+                        obvious(&keeper.storage, &keeper.standing, &rest, keeper.leftovers).1;
                     let taken = keeper.adopt(&rest);
                     assert_eq!(taken.is_ok(), most <= keeper.cap);
                     assert_eq!(keeper.waiting(), if taken.is_ok() { rest } else { waiting });
@@ -509,12 +509,16 @@ fn what_is_held_counts_until_it_is_gone_and_never_against_who_writes_over_it() {
             assert_eq!(keeper.there(), keeper.used() + disk.bytes());
             let order = keeper.waiting();
             let mut may = Vec::new();
-            for task in eligible(&dag, &keeper.phase) {
-                let mut phase = keeper.phase.clone();
-                phase[task.index()] = Phase::Running;
+            for task in eligible(&dag, &keeper.standing) {
+                let mut standing = keeper.standing.clone();
+                standing[task.index()] = Standing::Leased;
                 let place = order.iter().position(|&t| t == task).unwrap();
-                let (used, most) =
-                    obvious(&keeper.storage, &phase, &order[..place], keeper.leftovers);
+                let (used, most) = obvious(
+                    &keeper.storage,
+                    &standing,
+                    &order[..place],
+                    keeper.leftovers,
+                );
                 let own = disk.old.get(&task).copied().unwrap_or(0);
                 let there = used + disk.bytes() - own;
                 let is_allowed = there <= cap && most <= cap;
@@ -523,7 +527,7 @@ fn what_is_held_counts_until_it_is_gone_and_never_against_who_writes_over_it() {
                 over_own += usize::from(is_allowed && used + disk.bytes() > cap);
                 may.extend(is_allowed.then_some(task));
             }
-            let runs = |t: &TaskId| keeper.phase[t.index()] == Phase::Running;
+            let runs = |t: &TaskId| keeper.standing[t.index()] == Standing::Leased;
             let running: Vec<TaskId> = dag.tasks().filter(runs).collect();
             if running.is_empty() && may.is_empty() {
                 if order.is_empty() {
@@ -531,7 +535,7 @@ fn what_is_held_counts_until_it_is_gone_and_never_against_who_writes_over_it() {
                 }
                 let first = obvious(
                     &keeper.storage,
-                    &keeper.phase,
+                    &keeper.standing,
                     &order[..1],
                     keeper.leftovers,
                 )
@@ -576,7 +580,7 @@ fn what_is_held_counts_until_it_is_gone_and_never_against_who_writes_over_it() {
                     let task = TaskId(random.below(dag.len()) as u32);
                     let bytes = random.below(6) as u64;
                     keeper.lies(task, bytes);
-                    if keeper.phase[task.index()] == Phase::Waiting {
+                    if keeper.standing[task.index()].is_unbegun() {
                         disk.old.insert(task, bytes);
                     }
                 }
@@ -595,15 +599,6 @@ fn what_is_held_counts_until_it_is_gone_and_never_against_who_writes_over_it() {
         refused > 1000 && over_own > 100 && waited > 100 && stuck > 10,
         "{refused} {over_own} {waited} {stuck}"
     );
-}
-
-fn standing(phase: Phase) -> Standing {
-    match phase {
-        Phase::Waiting => Standing::Waiting,
-        Phase::Running => Standing::Leased,
-        Phase::Done => Standing::Executed,
-        Phase::GivenUp => Standing::Failed,
-    }
 }
 
 #[test]

@@ -37,7 +37,7 @@ struct Lost {
 
 /// An attempt that was lost and is over: so many bytes count no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Over {
+pub(crate) struct Ceased {
     pub(crate) task: Task,
     pub(crate) bytes: u64,
 }
@@ -119,7 +119,7 @@ impl Away {
         worker: &str,
         holding: &[(Task, Token)],
         now: Instant,
-    ) -> Vec<Over> {
+    ) -> Vec<Ceased> {
         let names = |l: &Lost| {
             let is_it = |(task, token): &(Task, Token)| {
                 *task == l.task && l.token.is_none_or(|own| own == *token)
@@ -138,17 +138,17 @@ impl Away {
     }
 
     /// Attempts of which nobody heard for too long.
-    pub(crate) fn expired(&mut self, now: Instant) -> Vec<Over> {
+    pub(crate) fn expired(&mut self, now: Instant) -> Vec<Ceased> {
         self.take(|l| l.until <= now)
     }
 
-    fn take(&mut self, which: impl Fn(&Lost) -> bool) -> Vec<Over> {
+    fn take(&mut self, which: impl Fn(&Lost) -> bool) -> Vec<Ceased> {
         let mut over = Vec::new();
         self.lost.retain(|lost| {
             let goes = which(lost);
             if goes {
                 let (task, bytes) = (lost.task, lost.bytes);
-                over.push(Over { task, bytes });
+                over.push(Ceased { task, bytes });
             }
             !goes
         });
@@ -207,10 +207,10 @@ mod tests {
         assert_eq!(away.expired(now + GRACE), []);
         assert_eq!(away.heard("other", &[], later), []);
         let (task, bytes) = (Task(1), 50);
-        assert_eq!(away.heard("w", &[], later), [Over { task, bytes }]);
+        assert_eq!(away.heard("w", &[], later), [Ceased { task, bytes }]);
         // Nobody hears of it.
         lose(&mut away, 3);
-        assert_eq!(away.expired(now + GRACE), [Over { task, bytes }]);
+        assert_eq!(away.expired(now + GRACE), [Ceased { task, bytes }]);
         assert!(away.next().is_none());
     }
 

@@ -1,15 +1,15 @@
 //! From a store to the engine of a run that is served: the same flow goes on, with all its leases; another one is refused.
 //! Serves nothing.
 
-use super::desk::{DiskSetup, Kept, Tight};
+use super::desk::{Kept, ServedDisk};
 use super::stamps::Stamps;
 use crate::clock::Clock;
 use crate::digest::{Digest, flow_digest};
-use crate::disk::{SIZES, Unkept, stored, whole_order};
+use crate::disk::{SIZES, Tight, Unkept, stored, whole_order};
 use crate::found::{About, Found};
 use crate::private;
 use crate::replay::{mark_executed, replayed, replayed_in_order, said_executed};
-use crate::run::{BOOT, Files, Known, Now, Why, again, another_command, boot};
+use crate::run::{BOOT, DeclaredFiles, Known, Now, WhyAgain, again, another_command, boot};
 use crate::store::{FlowRecord, Group, Store, StoreError};
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_engine::{
@@ -57,7 +57,7 @@ pub struct Setup<'f> {
     /// Where the files of a task are, if not here; `None`: declared files are not looked at.
     pub files: Option<&'f (dyn Fn(TaskId) -> Option<PathBuf> + Sync)>,
     /// Temporary files are deleted and the disk is kept under a cap, where declared files are looked at.
-    pub disk: Option<DiskSetup<'f>>,
+    pub disk: Option<ServedDisk<'f>>,
     /// By task: bytes that it takes in a folder of its own, where workers have such; empty where nobody says.
     pub weights: Vec<u64>,
     /// Needs and budgets.
@@ -67,11 +67,11 @@ pub struct Setup<'f> {
     /// Whether requests that come together are answered with what they open together, and not by the order alone.
     pub batches: bool,
     /// What is known of times, sizes and speeds beforehand.
-    pub watch: Watch,
+    pub watch: Beforehand,
 }
 
 /// What is known of times and speeds before a run begins, and whether tasks go by it.
-pub struct Watch {
+pub struct Beforehand {
     /// What is expected of the tasks.
     pub expected: Expected,
     /// What earlier runs taught.
@@ -80,10 +80,10 @@ pub struct Watch {
     pub placing: Placing,
 }
 
-impl Default for Watch {
+impl Default for Beforehand {
     /// Nothing is known, and tasks go by the order.
-    fn default() -> Watch {
-        Watch {
+    fn default() -> Beforehand {
+        Beforehand {
             expected: Expected::default(),
             memory: Memory::default(),
             placing: Placing::ByOrder,
@@ -95,13 +95,13 @@ impl Default for Watch {
 // Up to here that is 16 MB and 8 bytes an arc, for times and speeds that later runs have from it (docs/dispatch.md).
 const WATCHED: usize = 200_000;
 
-impl Watch {
+impl Beforehand {
     fn begin<P: Position>(self, engine: &mut Engine<P>, dag: &Dag) {
         engine.remember(&self.memory);
         if self.placing == Placing::ByOrder && dag.len() > WATCHED {
             return;
         }
-        let Watch {
+        let Beforehand {
             expected,
             memory,
             placing,
@@ -130,7 +130,7 @@ pub struct Begun<'f, P> {
     /// What is to be told of the order in force.
     pub(crate) about: Option<About>,
     /// Executed tasks that are executed again, each with why.
-    pub again: Vec<(TaskId, Why)>,
+    pub again: Vec<(TaskId, WhyAgain)>,
     /// After so many events there is a snapshot, so that a resume need not replay more.
     pub(crate) snapshot_every: u64,
     /// Whether events go once a snapshot has them: the store stays small, and the journal begins with the snapshot.
@@ -174,11 +174,11 @@ pub fn begin<'f>(
     let effort = (setup.batches && dag.len() <= BATCHED).then_some(EFFORT);
     // Where declared files are not looked at, nothing could be measured, and nothing may be deleted.
     let disk = setup.disk.filter(|_| setup.files.is_some());
-    let temp = disk.as_ref().map(|disk| disk.layout.temporary());
+    let temp = disk.as_ref().map(|disk| disk.files.layout.temporary());
     let temp: HashSet<&str> = temp.unwrap_or_default();
     let mut files = setup
         .files
-        .map(|directory| Files::new(flow, directory, &|path| temp.contains(path)));
+        .map(|directory| DeclaredFiles::new(flow, directory, &|path| temp.contains(path)));
     drop(temp);
     let start = Start {
         flow,
@@ -246,11 +246,11 @@ struct Start<'s, 'f> {
     record: FlowRecord,
     position: Batched<'f>,
     rules: Rules,
-    disk: Option<DiskSetup<'f>>,
+    disk: Option<ServedDisk<'f>>,
     directory: &'s (dyn Fn(TaskId) -> Option<PathBuf> + Sync),
     /// Sizes of files that earlier runs measured.
     known: Taken,
-    watch: Watch,
+    watch: Beforehand,
     now: Moment,
 }
 
@@ -260,7 +260,7 @@ struct Started<'f> {
     out: Outbox,
     kept: Option<Kept<'f>>,
     better: Option<Receiver<Found>>,
-    again: Vec<(TaskId, Why)>,
+    again: Vec<(TaskId, WhyAgain)>,
     about: Option<About>,
 }
 
@@ -270,7 +270,7 @@ impl<'f> Start<'_, 'f> {
         self,
         store: &mut Store,
         before: &FlowRecord,
-        files: Option<&mut Files<'_>>,
+        files: Option<&mut DeclaredFiles<'_>>,
     ) -> Result<Started<'f>, BeginError> {
         let (dag, now) = (self.flow.dag(), self.now);
         let mut out = Outbox::default();
@@ -382,7 +382,7 @@ fn named(store: &mut Store) -> Result<String, BeginError> {
 
 /// Counts what lies on the disk, and keeps it under the cap. Returns in which order the waiting tasks go, where that is tight.
 fn keep<'f, P: Position>(
-    disk: Option<DiskSetup<'f>>,
+    disk: Option<ServedDisk<'f>>,
     engine: &mut Engine<P>,
     directory: &(dyn Fn(TaskId) -> Option<PathBuf> + Sync),
     (known, recalled): (&Taken, &[(WorkerId, Task, Token)]),
@@ -413,13 +413,13 @@ fn changed<P: Position>(
     before: &FlowRecord,
     engine: &Engine<P>,
     seen: &Now<'_>,
-    files: Option<&mut Files<'_>>,
-) -> Result<Vec<(TaskId, Why)>, StoreError> {
+    files: Option<&mut DeclaredFiles<'_>>,
+) -> Result<Vec<(TaskId, WhyAgain)>, StoreError> {
     let is_executed =
         |t: &TaskId| engine.position().standing((*t).into()) == Ok(Standing::Executed);
     let executed: Vec<TaskId> = seen.flow.dag().tasks().filter(is_executed).collect();
     let nowhere = |_| None;
-    let mut none = Files::new(seen.flow, &nowhere, &|_| false);
+    let mut none = DeclaredFiles::new(seen.flow, &nowhere, &|_| false);
     let known = Known::of(store, before)?;
     Ok(match files {
         Some(files) => again(seen, &known, &executed, files),
@@ -431,7 +431,7 @@ fn changed<P: Position>(
 fn reopen<P: Position>(
     engine: &mut Engine<P>,
     dag: &Dag,
-    again: &[(TaskId, Why)],
+    again: &[(TaskId, WhyAgain)],
     now: Moment,
     out: &mut Outbox,
 ) -> Result<(), Illegal> {

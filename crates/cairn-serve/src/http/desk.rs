@@ -12,8 +12,8 @@ mod waiters;
 pub(crate) use asks::{Answer, Ask, Handed, Held};
 pub(crate) use looks::Picture;
 pub use looks::{Left, Observed};
-pub use storage::{DiskNews, DiskSetup};
-pub(crate) use storage::{Kept, Tight};
+pub(crate) use storage::Kept;
+pub use storage::{DiskNews, ServedDisk};
 pub(crate) use tally::Tally;
 
 use self::requests::{Kills, Request};

@@ -8,7 +8,9 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
 /// Files that the server has open for itself.
@@ -23,16 +25,23 @@ const FILES: u64 = 2;
 const FEWEST: u64 = 8;
 /// A head has no more fields, and no more bytes, than these.
 // A stranger sends a head before any token is looked at, and takes so much memory for it. Requests of ours have a dozen fields and
-// less than a kilobyte; proxies add some.
+// less than a kilobyte; proxies add some. A judgement.
 const FIELDS: usize = 64;
 const HEAD: usize = 64 << 10;
 /// When nobody can be let in, it is tried again after so long.
-// Without a break the loop would take a whole processor until some other connection ends.
+// Without a break the loop would take a whole processor until some other connection ends. Twenty tries a second cost nothing, and
+// nobody who connects notices so short a wait. A judgement.
 const REFUSED: Duration = Duration::from_millis(50);
+
+/// Answers on their way out have so long when the server ends, and threads at work on a disk so long beyond that.
+// Both bound how long Ctrl-C takes, which people feel from a second on: a judgement. What is cut off was committed before it was
+// answered: who asks again hears it.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
+const LAST_WORK: Duration = Duration::from_millis(500);
 
 /// So many connections there may be at once: what is wanted, or what the system's limit on open files allows, which is raised as far as
 /// it can be.
-pub(crate) fn connections(wanted: usize) -> usize {
+fn connections(wanted: usize) -> usize {
     let needed = (wanted as u64).saturating_mul(FILES) + OWN_FILES;
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_some_and(|now| now < needed) {
@@ -59,8 +68,59 @@ pub(crate) struct Door {
     pub(crate) stall: Duration,
 }
 
+/// A door while it is open.
+pub(crate) struct OpenDoor {
+    /// While this is there, others are let in.
+    stop: tokio::sync::watch::Sender<()>,
+    accepting: JoinHandle<()>,
+    /// A place for each connection.
+    limit: Arc<Semaphore>,
+    places: usize,
+}
+
+impl OpenDoor {
+    /// Lets in whoever comes, no more than so many at once.
+    ///
+    /// # Errors
+    /// If the runtime cannot listen there.
+    pub(crate) fn new(
+        runtime: &Runtime,
+        listener: std::net::TcpListener,
+        door: Door,
+        most: usize,
+    ) -> std::io::Result<OpenDoor> {
+        let places = connections(most);
+        let limit = Arc::new(Semaphore::new(places));
+        let (stop, stopped) = tokio::sync::watch::channel(());
+        let _inside = runtime.enter();
+        let listener = TcpListener::from_std(listener)?;
+        let accepting = runtime.spawn(accept(listener, limit.clone(), Arc::new(door), stopped));
+        Ok(OpenDoor {
+            stop,
+            accepting,
+            limit,
+            places,
+        })
+    }
+
+    /// Lets nobody in any more, and all who are there out, with the threads behind them; but does not wait for ever.
+    pub(crate) fn close(self, runtime: Runtime) {
+        // What was answered is still on its way out.
+        drop(self.stop);
+        let gone = async {
+            let _ = self.accepting.await;
+            // All places are free when all connections have ended.
+            let all = u32::try_from(self.places).unwrap_or(u32::MAX);
+            let _ = self.limit.acquire_many(all).await;
+        };
+        // Who does not take its answer by then asks another server.
+        let _ = runtime.block_on(async { tokio::time::timeout(LAST_ANSWERS, gone).await });
+        runtime.shutdown_timeout(LAST_WORK);
+    }
+}
+
 /// Lets in whoever comes, no more than `limit` at once, until it is stopped.
-pub(crate) async fn accept(
+async fn accept(
     listener: TcpListener,
     limit: Arc<Semaphore>,
     door: Arc<Door>,

@@ -16,6 +16,7 @@ use self::held::Holding;
 use super::transit::Transit;
 use super::types::Needed;
 use crate::beneath::Beneath;
+use crate::mutex::lock;
 use crate::private;
 use crate::tokens::Who;
 use cairn_engine::Task;
@@ -247,13 +248,6 @@ pub(crate) fn digest_of(file: &mut impl Read) -> Result<String> {
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(file)?;
     Ok(hasher.finalize().to_hex().to_string())
-}
-
-/// Nobody panics while holding one of these; if somebody did, what is in it is whole all the same.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 #[cfg(test)]

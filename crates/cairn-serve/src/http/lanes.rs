@@ -1,10 +1,11 @@
 //! One request at a time for each attempt: a return that comes again while the first is still taken waits for it, instead of doing
 //! the same beside it. Knows no files and no engine.
 
+use crate::mutex::lock;
 use crate::tokens::Who;
 use cairn_engine::{Task, Token};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use tokio::sync::OwnedMutexGuard;
 
 /// Whose attempt. Nobody gets into the lane of another.
@@ -29,8 +30,7 @@ impl Lanes {
         if lanes.is_empty() {
             return Vec::new();
         }
-        // Nobody leaves anything half done in it.
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.0);
         // Who leaves a lane does not come here: those that are empty go now.
         all.retain(|_, lane| lane.strong_count() > 0);
         let of = |lane| {

@@ -71,7 +71,7 @@ pub(crate) async fn part(body: &mut Body, most: usize) -> (Vec<Bytes>, Rest) {
     (pieces, Rest::More)
 }
 
-type Piece = std::io::Result<Bytes>;
+pub(crate) type Piece = std::io::Result<Bytes>;
 
 /// A body that is made while it is sent.
 pub(crate) struct Pieces(mpsc::Receiver<Piece>);

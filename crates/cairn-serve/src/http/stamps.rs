@@ -1,6 +1,6 @@
 //! What tasks read and made, noted while they are served, so that a later start sees what changed. Knows no requests.
 
-use crate::run::Files;
+use crate::run::DeclaredFiles;
 use crate::store::Stamp;
 use cairn_dag::TaskId;
 use cairn_engine::{Task, Token};
@@ -8,14 +8,14 @@ use std::collections::HashMap;
 
 /// Declared files of tasks that are under way.
 pub(crate) struct Stamps<'f> {
-    files: Files<'f>,
+    files: DeclaredFiles<'f>,
     /// Of tasks that were leased and are not executed: what their attempts read. Each has its own, since of several any may be
     /// the one that counts.
     inputs: HashMap<TaskId, ReadBy>,
 }
 
 impl<'f> Stamps<'f> {
-    pub(super) fn new(files: Files<'f>) -> Stamps<'f> {
+    pub(super) fn new(files: DeclaredFiles<'f>) -> Stamps<'f> {
         let inputs = HashMap::new();
         Stamps { files, inputs }
     }

@@ -1,6 +1,8 @@
 //! Bytes of uploads on their way to their places, and how many there may be. Knows no files.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use crate::free::ENDLESS;
+use crate::mutex::lock;
+use std::sync::{Mutex, MutexGuard};
 
 /// What is under way, and what is let in.
 #[derive(Debug, Default)]
@@ -31,7 +33,7 @@ impl Default for Under {
     fn default() -> Under {
         Under {
             bytes: 0,
-            most: u64::MAX,
+            most: ENDLESS,
             is_alone: false,
         }
     }
@@ -39,8 +41,7 @@ impl Default for Under {
 
 impl Transit {
     fn under(&self) -> MutexGuard<'_, Under> {
-        // Nobody leaves anything half done in it.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// So many bytes may be under way from now on. What is there stays.

@@ -12,7 +12,7 @@ use crate::live::{
     profile,
 };
 use crate::report::Saved;
-use crate::store::{Reader, StoreError};
+use crate::store::{EVENTS, Reader, StoreError};
 use cairn_engine::{Rules, Task, Token};
 use hyper::body::Bytes;
 use serde::Serialize;
@@ -31,13 +31,11 @@ const PULSE: Duration = Duration::from_secs(2);
 /// Whoever takes nothing for so long watches no more.
 // As long as other answers wait for their far end; a page that was only asleep comes back by itself.
 const STALLED: Duration = Duration::from_secs(30);
-/// Events are read from the journal in pieces of this size.
-// Each piece is a transaction of its own: a long one would make the log beside the store grow without bound.
-const EVENTS: usize = 8192;
 /// A report has the names of so many tasks.
-// These three for the reasons of `report.rs`: 4,000 bytes are about as many lines as it has there.
+// As in `report.rs`, for its reason.
 const NAMED: u64 = 20_000;
 /// A report has so many logs, and so much of each.
+// As there: 4,000 bytes are about as many lines.
 const LOGS: usize = 30;
 const LOG_BYTES: u64 = 4000;
 
@@ -97,7 +95,7 @@ impl Watcher {
 }
 
 /// What the thread needs.
-pub(crate) struct Setup {
+pub(crate) struct Follower {
     pub(crate) sight: Option<Arc<dyn Sight>>,
     pub(crate) rules: Rules,
     pub(crate) state: PathBuf,
@@ -106,7 +104,7 @@ pub(crate) struct Setup {
 }
 
 /// Follows a run until nobody can ask any more.
-fn follow(setup: &Setup, inbox: &mpsc::Receiver<Look>) {
+fn follow(setup: &Follower, inbox: &mpsc::Receiver<Look>) {
     // Nothing is made before somebody looks.
     let Ok(first) = inbox.recv() else { return };
     if matches!(first, Look::End) {
@@ -146,7 +144,7 @@ fn follow(setup: &Setup, inbox: &mpsc::Receiver<Look>) {
 }
 
 struct Thread<'a> {
-    setup: &'a Setup,
+    setup: &'a Follower,
     /// `None`: nobody said what the tasks are, and only counts are told.
     live: Option<Live<'a>>,
     scene: Scene,
@@ -166,7 +164,7 @@ fn event(name: &str, data: &impl Serialize) -> Bytes {
 }
 
 impl<'a> Thread<'a> {
-    fn new(setup: &'a Setup, live: Option<Live<'a>>, scene: Scene) -> Thread<'a> {
+    fn new(setup: &'a Follower, live: Option<Live<'a>>, scene: Scene) -> Thread<'a> {
         Thread {
             setup,
             live,
@@ -470,7 +468,7 @@ impl<'a> Thread<'a> {
 }
 
 /// Starts the thread. It ends when it is told so, or when nobody can ask any more.
-pub(crate) fn start(setup: Setup) -> std::io::Result<mpsc::Sender<Look>> {
+pub(crate) fn start(setup: Follower) -> std::io::Result<mpsc::Sender<Look>> {
     let (sender, inbox) = mpsc::channel();
     let thread = std::thread::Builder::new().name("cairn-watch".into());
     thread.spawn(move || follow(&setup, &inbox))?;
@@ -513,7 +511,7 @@ mod tests {
     #[test]
     fn whoever_does_not_take_what_it_is_told_is_dropped_in_time_and_others_catch_up() {
         let (desk, _) = mpsc::channel();
-        let setup = Setup {
+        let setup = Follower {
             sight: None,
             rules: Rules::default(),
             state: PathBuf::new(),

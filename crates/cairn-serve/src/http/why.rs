@@ -191,18 +191,7 @@ fn of_task(name: &str, now: Moment, why: &Reasons, named: &[String], tasks: &dyn
             workers,
         } => {
             let text = format!("It waits for validation: {has} of {of} equal results are there.");
-            let reasons = match refused {
-                Some(refusal) => {
-                    let (kind, text) = of_refusal(Some(*refusal), "here", &[], tasks);
-                    vec![reason(kind, text)]
-                }
-                None => {
-                    let (_, mut reasons) = of_eligible(0, workers, named, tasks);
-                    // Its place in the order was not asked for: the 0 above means nothing.
-                    reasons.retain(|reason| reason.kind != "order");
-                    reasons
-                }
-            };
+            let reasons = of_validating(*refused, workers, named, tasks);
             ("leased", text, reasons)
         }
         Reasons::Executed => ("executed", "It is done.".to_owned(), Vec::new()),
@@ -257,6 +246,23 @@ fn of_task(name: &str, now: Moment, why: &Reasons, named: &[String], tasks: &dyn
         answer,
         reasons,
     }
+}
+
+/// Why nobody is at a task that waits for equal results.
+fn of_validating(
+    refused: Option<Refusal>,
+    workers: &[(WorkerId, Option<WhyNot>)],
+    named: &[String],
+    tasks: &dyn Tasks,
+) -> Vec<ReasonTold> {
+    if refused.is_some() {
+        let (kind, text) = of_refusal(refused, "here", &[], tasks);
+        return vec![reason(kind, text)];
+    }
+    let (_, mut reasons) = of_eligible(0, workers, named, tasks);
+    // Its place in the order was not asked for: the 0 above means nothing.
+    reasons.retain(|reason| reason.kind != "order");
+    reasons
 }
 
 fn of_eligible(

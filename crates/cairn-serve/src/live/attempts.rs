@@ -10,7 +10,7 @@ const REMEMBERED: usize = 50_000;
 
 /// An attempt that ended.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ended {
+pub(super) struct ClosedAttempt {
     pub(super) task: u64,
     pub(super) worker: WorkerId,
     pub(super) token: Token,
@@ -216,7 +216,7 @@ impl Live<'_> {
             *taken = taken.saturating_sub(many);
         }
         self.with(open.worker, |account| account.put_back(needs));
-        let ended = Ended {
+        let ended = ClosedAttempt {
             task,
             worker: open.worker,
             token,

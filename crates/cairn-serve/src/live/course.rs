@@ -15,7 +15,7 @@ const LATELY: f64 = 60.0;
 
 /// Points over the number of executed tasks.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Course {
+pub(super) struct Curve {
     points: Vec<Sample>,
     /// Every so many points one is kept.
     stride: u64,
@@ -27,7 +27,7 @@ pub(super) struct Course {
     lately: VecDeque<(f64, u64)>,
 }
 
-impl Course {
+impl Curve {
     pub(super) fn push(&mut self, sample: Sample) {
         self.stride = self.stride.max(1);
         if self.told.is_multiple_of(self.stride) {
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn few_points_are_kept_and_ends_are_among_them() {
         for many in [1, 2, 2048, 2049, 5000, 100_001] {
-            let mut course = Course::default();
+            let mut course = Curve::default();
             let sample = |i: u64| (i, i as f64 / 100.0, 7, 1);
             (0..many).for_each(|i| course.push(sample(i)));
             let all = course.all();
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_rate_is_that_of_the_last_minute() {
-        let mut course = Course::default();
+        let mut course = Curve::default();
         (0..1000u64).for_each(|i| course.push((i, i as f64, 1, 1)));
         (1000..3000u64).for_each(|i| course.push((i, 1000.0 + (i - 1000) as f64 / 10.0, 1, 1)));
         let rate = course.rate(1200.0, 0.0).unwrap();

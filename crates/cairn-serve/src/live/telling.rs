@@ -1,7 +1,7 @@
 //! What the fold has, in the words of a page. Changes nothing but what it remembers to have told.
 
 use super::account::{Account, Totals};
-use super::attempts::{Ended, How};
+use super::attempts::{ClosedAttempt, How};
 use super::told::{
     AttemptTold, FailureTold, Running, SlowTold, Span, StepTold, Update, WorkerTold,
 };
@@ -33,7 +33,10 @@ impl Live<'_> {
         let mut update = self.told(now);
         update.curve = self.course.all();
         let first = self.ended.len().saturating_sub(SPANS);
-        update.spans = self.ended[first..].iter().map(Ended::told).collect();
+        update.spans = self.ended[first..]
+            .iter()
+            .map(ClosedAttempt::told)
+            .collect();
         let boxes = self.boxes.iter().enumerate();
         update.boxes = boxes.map(|(b, counts)| boxed(b, counts)).collect();
         update.failures = Some(self.failures_told());
@@ -47,7 +50,10 @@ impl Live<'_> {
         let mut update = self.told(now);
         update.curve = self.course.take_fresh();
         let first = self.told.max(self.ended.len().saturating_sub(SPANS));
-        update.spans = self.ended[first..].iter().map(Ended::told).collect();
+        update.spans = self.ended[first..]
+            .iter()
+            .map(ClosedAttempt::told)
+            .collect();
         self.told = self.ended.len();
         for (b, counts) in self.boxes.iter().enumerate() {
             if std::mem::take(&mut self.is_changed[b]) {
@@ -161,7 +167,7 @@ impl Live<'_> {
     /// Those that were given up, and are so still, before those that were tried again; each the newest first.
     fn failures_told(&self) -> Vec<FailureTold> {
         let mut seen = HashSet::new();
-        let told = |ended: &Ended| {
+        let told = |ended: &ClosedAttempt| {
             // Of a task that was retried and failed again, only the latest attempt is what it was given up for.
             let is_latest = seen.insert(ended.task);
             let standing = self.position.standing(Task(ended.task));
@@ -284,7 +290,7 @@ impl Live<'_> {
     }
 }
 
-impl Ended {
+impl ClosedAttempt {
     fn told(&self) -> Span {
         (
             self.worker.0,

@@ -1,14 +1,14 @@
 //! Which executed tasks must be executed again: what they run changed, or what they read, or what they made is gone. Changes
 //! nothing.
 
-use super::files::Files;
+use super::files::DeclaredFiles;
 use crate::store::{FlowRecord, Stamp, Store, StoreError};
 use cairn_dag::{Flow, TaskId};
 use std::collections::HashMap;
 
 /// Why an executed task must be executed again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum WhyAgain {
     /// What it runs changed.
     Command,
     /// A file that it reads changed.
@@ -19,14 +19,14 @@ pub enum Why {
     Parent,
 }
 
-impl Why {
+impl WhyAgain {
     /// In words that follow the name of the task and a colon.
     pub fn words(self) -> &'static str {
         match self {
-            Why::Command => "its command changed",
-            Why::Inputs => "a file that it reads changed",
-            Why::Outputs => "a file that it made is gone or was cut short",
-            Why::Parent => "a task before it is executed again",
+            WhyAgain::Command => "its command changed",
+            WhyAgain::Inputs => "a file that it reads changed",
+            WhyAgain::Outputs => "a file that it made is gone or was cut short",
+            WhyAgain::Parent => "a task before it is executed again",
         }
     }
 }
@@ -72,14 +72,14 @@ pub(crate) fn again(
     given: &Now<'_>,
     known: &Known,
     executed: &[TaskId],
-    files: &mut Files<'_>,
-) -> Vec<(TaskId, Why)> {
+    files: &mut DeclaredFiles<'_>,
+) -> Vec<(TaskId, WhyAgain)> {
     let flow = given.flow;
     let dag = flow.dag();
     let mut is_executed = vec![false; dag.len()];
     executed.iter().for_each(|t| is_executed[t.index()] = true);
     let said = |task: TaskId| given.done.get(task.index()) == Some(&true);
-    let mut why: Vec<Option<Why>> = vec![None; dag.len()];
+    let mut why: Vec<Option<WhyAgain>> = vec![None; dag.len()];
     // Whether a temporary file of the task is gone: no harm, unless somebody needs it.
     let mut lacks_temp = Vec::new();
     for &task in executed {
@@ -89,7 +89,7 @@ pub(crate) fn again(
             .zip(print)
             .is_some_and(|(before, now)| before != *now)
         {
-            why[task.index()] = Some(Why::Command);
+            why[task.index()] = Some(WhyAgain::Command);
             continue;
         }
         // What the flow itself says to be executed was so elsewhere: its files need not be here.
@@ -97,14 +97,14 @@ pub(crate) fn again(
             continue;
         }
         let stamp = known.stamps.get(&task);
-        let is_cut = |files: &mut Files<'_>, s: &Stamp| s.outputs != files.outputs(task);
+        let is_cut = |files: &mut DeclaredFiles<'_>, s: &Stamp| s.outputs != files.outputs(task);
         // Sizes only after another boot: else a file that is there was written whole by a process that ended well.
         if files.missing(task, false).is_some()
             || (given.is_other_boot && stamp.is_some_and(|s| is_cut(files, s)))
         {
-            why[task.index()] = Some(Why::Outputs);
+            why[task.index()] = Some(WhyAgain::Outputs);
         } else if stamp.is_some_and(|s| s.inputs != files.inputs(task)) {
-            why[task.index()] = Some(Why::Inputs);
+            why[task.index()] = Some(WhyAgain::Inputs);
         } else if files.missing(task, true).is_some() {
             lacks_temp.push(task);
         }
@@ -116,7 +116,7 @@ pub(crate) fn again(
             let mut parents = dag.parents(task).iter();
             let is_due = is_executed[task.index()] && why[task.index()].is_none();
             if is_due && parents.any(|p| why[p.index()].is_some()) {
-                why[task.index()] = Some(Why::Parent);
+                why[task.index()] = Some(WhyAgain::Parent);
             }
         }
         let runs = |t: &TaskId| !is_executed[t.index()] || why[t.index()].is_some();
@@ -131,7 +131,7 @@ pub(crate) fn again(
             break;
         }
         more.iter()
-            .for_each(|t| why[t.index()] = Some(Why::Outputs));
+            .for_each(|t| why[t.index()] = Some(WhyAgain::Outputs));
     }
     (dag.tasks().zip(why))
         .filter_map(|(task, why)| Some((task, why?)))

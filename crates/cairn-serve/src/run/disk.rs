@@ -11,7 +11,7 @@ use std::time::Instant;
 
 /// What there is to do when nothing runs and nothing was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Idle {
+pub(super) enum WhenIdle {
     /// Others may make room: wait.
     Wait,
     /// It is over, or stuck.
@@ -99,12 +99,12 @@ impl<P: Position> Drive<'_, P> {
     }
 
     /// Nothing runs, and nothing was started.
-    pub(super) fn idle(&mut self) -> Idle {
+    pub(super) fn idle(&mut self) -> WhenIdle {
         let Some(Refusal::Storage { missing }) = self.refused.filter(|_| self.is_capped()) else {
-            return Idle::End;
+            return WhenIdle::End;
         };
         let Some(disk) = &mut self.disk else {
-            return Idle::End;
+            return WhenIdle::End;
         };
         // Others may delete something; we alone cannot.
         if disk.is_squeezed(&self.engine) {
@@ -114,11 +114,11 @@ impl<P: Position> Drive<'_, P> {
                     self.tell(&News::HeldBack { missing, usage });
                 }
             }
-            return Idle::Wait;
+            return WhenIdle::Wait;
         }
         // Where no byte is missing, something else than space holds back what is left.
         self.stuck = Some(missing).filter(|missing| *missing > 0);
-        Idle::End
+        WhenIdle::End
     }
 
     /// Something was started: nobody waits for room any more.

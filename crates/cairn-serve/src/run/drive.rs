@@ -1,22 +1,23 @@
 //! The loop of a run: asks the engine, starts processes, gives back what ended, hands over what is to be written. Knows neither
 //! flow nor family.
 
+mod ends;
+
 use super::course::Course;
-use super::disk::Idle;
-use super::files::{Before, Files};
-use super::{Counts, Failed, HERE, MARK, News, RunError, Summary, TOUCHED, WINDOW, Watch, Work};
+use super::disk::WhenIdle;
+use super::files::{Before, DeclaredFiles};
+use super::{Counts, HERE, MARK, News, RunError, Summary, TOUCHED, WINDOW, Watch, Work};
 use crate::clock::Clock;
 use crate::disk::{Disk, Planner, SIZES};
 use crate::found::About;
-use crate::spawn::{Ended, Exit, Processes, apart, group_memory};
+use crate::spawn::{Exit, Processes, apart, group_memory};
 use crate::store::{Condensed, Group, Store, StoreError, Writer};
 use cairn_engine::{
-    Cause, Engine, Granted, Moment, Offer, Order, Outbox, Outcome, Position, Refusal, Task, Token,
-    WorkerId,
+    Cause, Engine, Granted, Moment, Offer, Order, Outbox, Position, Refusal, Task, Token, WorkerId,
 };
 use cairn_theory::game::Standing;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How often somebody may look at the run while nothing happens.
@@ -39,13 +40,13 @@ pub(super) struct Drive<'a, P> {
     /// How many tasks are to be executed.
     pub(super) total: usize,
     /// Declared files, where they are looked at.
-    pub(super) files: Option<Files<'a>>,
+    pub(super) files: Option<DeclaredFiles<'a>>,
     /// The order of a dag.
     pub(super) course: Option<Course>,
     /// What is to be told of it.
     pub(super) about: Option<About>,
-    /// After so many events it is written down what the log comes to.
-    pub(super) condensed_after: usize,
+    /// After so many events, if ever, it is written down what the log comes to.
+    pub(super) condensed_after: Option<usize>,
     /// Whether the events are deleted then.
     pub(super) forgets: bool,
     /// Whether attempts that take more memory than their task says are ended.
@@ -72,7 +73,7 @@ pub(super) struct Drive<'a, P> {
     pub(super) here: WorkerId,
     /// Nothing more is started.
     is_over: bool,
-    running: HashMap<Task, Attempt>,
+    running: HashMap<Task, UnderWay>,
     /// Events since it was written down what the log comes to.
     since_condensed: usize,
     attempts: usize,
@@ -80,7 +81,7 @@ pub(super) struct Drive<'a, P> {
 }
 
 /// An attempt whose process runs.
-struct Attempt {
+struct UnderWay {
     token: Token,
     before: Before,
     inputs: u64,
@@ -116,7 +117,7 @@ impl<'a, P: Position> Drive<'a, P> {
             files: None,
             course: None,
             about: None,
-            condensed_after: usize::MAX,
+            condensed_after: None,
             forgets: false,
             limits_memory: false,
             is_touch: false,
@@ -261,8 +262,8 @@ impl<'a, P: Position> Drive<'a, P> {
             if processes.is_empty() {
                 match may_start && broken.is_none() {
                     true => match self.idle() {
-                        Idle::Wait => (),
-                        Idle::End => break,
+                        WhenIdle::Wait => (),
+                        WhenIdle::End => break,
                     },
                     false => break,
                 }
@@ -357,7 +358,7 @@ impl<'a, P: Position> Drive<'a, P> {
         self.attempts += 1;
         self.goes_on();
         self.tell(&News::Started { task, token });
-        let mut attempt = Attempt {
+        let mut attempt = UnderWay {
             token,
             before: Before::default(),
             inputs: 0,
@@ -413,129 +414,9 @@ impl<'a, P: Position> Drive<'a, P> {
         }
     }
 
-    /// A process ended.
-    fn end(&mut self, ended: Ended, out: &mut Outbox) {
-        let task = Task(ended.key);
-        let Some(attempt) = self.running.remove(&task) else {
-            return;
-        };
-        let log = ended.log.path.as_deref();
-        let detail = match &ended.log.failure {
-            Some(e) => format!("its output could not be kept: {e}"),
-            None => String::new(),
-        };
-        self.finish(task, attempt, ended.exit, log, &detail, out);
-    }
-
-    fn finish(
-        &mut self,
-        task: Task,
-        attempt: Attempt,
-        exit: Exit,
-        log: Option<&Path>,
-        detail: &str,
-        out: &mut Outbox,
-    ) {
-        match (exit, attempt.ending) {
-            // Also where it was asked to end meanwhile.
-            (Exit::Code(0), _) => {
-                if let Some((files, id)) = self.files.as_mut().zip(task.frozen()) {
-                    // What was seen of them was before it ran.
-                    files.forget();
-                    if let Some(missing) = files.missing(id, true) {
-                        let detail = format!("it did not make {missing}, which it declares");
-                        return self.fail(task, attempt, (0, Cause::Output), log, &detail, out);
-                    }
-                    self.group.stamps.extend(files.stamp(id, attempt.inputs));
-                }
-                self.executed_now += 1;
-                let token = attempt.token;
-                // Sizes, then the end, then what nobody reads any more: the keeper would else free what was reserved in the place of
-                // what is there.
-                self.measure(task);
-                self.give_back(task, token, Outcome::Executed, out);
-                self.free(task);
-                self.tell(&News::Executed { task, token });
-            }
-            (_, Some(Ending::Stop)) => {
-                self.take_back(attempt.before);
-                let token = attempt.token;
-                self.give_back(task, token, Outcome::GivenBack, out);
-                self.count_left(task);
-                self.tell(&News::GivenBack { task, token });
-            }
-            (Exit::Code(code) | Exit::Signal(code), Some(Ending::Time)) => {
-                self.fail(task, attempt, (code, Cause::Time), log, detail, out);
-            }
-            (Exit::Code(code) | Exit::Signal(code), Some(Ending::Memory(taken))) => {
-                let megabytes = |bytes: u64| bytes.div_ceil(1 << 20);
-                let (took, may) = (megabytes(taken), megabytes(attempt.memory));
-                let detail = format!("{took} MiB instead of {may}");
-                self.fail(task, attempt, (code, Cause::Memory), log, &detail, out);
-            }
-            // The system ends what takes too much.
-            (Exit::Signal(9), None) if attempt.memory > 0 => {
-                self.fail(task, attempt, (9, Cause::Memory), log, detail, out);
-            }
-            (Exit::Code(code), None) => {
-                self.fail(task, attempt, (code, Cause::Exit), log, detail, out);
-            }
-            (Exit::Signal(signal), None) => {
-                self.fail(task, attempt, (signal, Cause::Signal), log, detail, out);
-            }
-        }
-    }
-
-    fn fail(
-        &mut self,
-        task: Task,
-        attempt: Attempt,
-        (exit, cause): (i32, Cause),
-        log: Option<&Path>,
-        detail: &str,
-        out: &mut Outbox,
-    ) {
-        // Before the engine knows: from then on the task may begin again, and must not find what this attempt left.
-        self.take_back(attempt.before);
-        let token = attempt.token;
-        self.give_back(task, token, Outcome::Failed { exit, cause }, out);
-        self.count_left(task);
-        let for_good = self.standing(task).is_given_up();
-        self.tell(&News::Failed(Failed {
-            task,
-            token,
-            exit,
-            cause,
-            detail,
-            for_good,
-            log,
-        }));
-        for aborted in std::mem::take(&mut out.aborted) {
-            self.tell(&News::Aborted(aborted));
-        }
-    }
-
-    pub(super) fn give_back(
-        &mut self,
-        task: Task,
-        token: Token,
-        outcome: Outcome,
-        out: &mut Outbox,
-    ) {
-        (self.engine).give_back(self.clock.now(), task, token, outcome, out);
-    }
-
-    /// Outputs that a failed attempt left are no outputs.
-    fn take_back(&mut self, before: Before) {
-        for half in Files::take_back(before) {
-            self.count_half_made(&half);
-            self.tell(&News::HalfMade(&half));
-        }
-    }
-
     /// Kills attempts whose processes have more in memory than their task may take.
     fn watch_memory(&mut self, processes: &mut Processes) {
-        let is_limited = |a: &Attempt| a.memory > 0 && a.ending.is_none();
+        let is_limited = |a: &UnderWay| a.memory > 0 && a.ending.is_none();
         if !self.limits_memory || !self.running.values().any(is_limited) {
             return;
         }
@@ -572,7 +453,7 @@ impl<'a, P: Position> Drive<'a, P> {
     ) {
         self.since_condensed += out.entries.len();
         self.group.entries.append(&mut out.entries);
-        if self.since_condensed >= self.condensed_after {
+        if (self.condensed_after).is_some_and(|after| self.since_condensed >= after) {
             self.since_condensed = 0;
             self.group.snapshot = Some(Condensed {
                 after: self.group.entries.len(),

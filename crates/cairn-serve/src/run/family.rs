@@ -101,7 +101,7 @@ pub fn run_family(
     }
     let mut drive = Drive::new(engine, setup.work, clock, id.clone(), &store, watch);
     drive.total = total.map_or(0, |total| total as usize);
-    drive.condensed_after = CONDENSED;
+    drive.condensed_after = Some(CONDENSED);
     drive.forgets = true;
     drive.group.entries = out.entries;
     drive.join(Offer::cpus(setup.slots));

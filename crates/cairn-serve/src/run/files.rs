@@ -20,7 +20,7 @@ const TICK: u64 = 50_000;
 const ASIDE: &str = ".half-made";
 
 /// The declared files of a flow.
-pub(crate) struct Files<'f> {
+pub(crate) struct DeclaredFiles<'f> {
     flow: &'f Flow,
     /// Files that may be deleted once they were read: whether they are there says nothing.
     temp: HashSet<&'f str>,
@@ -63,14 +63,14 @@ pub enum HalfMade {
     Left(PathBuf, String),
 }
 
-impl<'f> Files<'f> {
+impl<'f> DeclaredFiles<'f> {
     pub(crate) fn new(
         flow: &'f Flow,
         directory: &'f (dyn Fn(TaskId) -> Option<PathBuf> + Sync),
         is_temp: &dyn Fn(&str) -> bool,
-    ) -> Files<'f> {
+    ) -> DeclaredFiles<'f> {
         let outputs = flow.dag().tasks().flat_map(|t| flow.outputs(t));
-        Files {
+        DeclaredFiles {
             flow,
             temp: (outputs
                 .filter(|f| f.temp || is_temp(f.path))
@@ -85,7 +85,7 @@ impl<'f> Files<'f> {
         place((self.directory)(task), path)
     }
 
-    /// As it is now, or was when somebody asked since [`Files::forget`].
+    /// As it is now, or was when somebody asked since [`DeclaredFiles::forget`].
     fn look(&mut self, path: PathBuf) -> Option<Seen> {
         // Through links: a task reads what they lead to, and that is what may change.
         let find = |path: &PathBuf| std::fs::metadata(path).ok().map(|d| Seen::of(&d));

@@ -2,16 +2,16 @@
 
 use super::course::Course;
 use super::drive::Drive;
-use super::files::{self, Files};
+use super::files::DeclaredFiles;
 use super::resume::{self, Given, Resumed};
 use super::{
     BOOT, ID, News, POLICY, RunError, Summary, Watch, Work, boot, end_what_is_left, identity,
 };
 use crate::clock::Clock;
 use crate::digest::flow_digest;
-use crate::disk::{Disk, Layout, Planner, Priorities, SIZES, stored, whole_order};
+use crate::disk::{Disk, DiskSetup, SIZES, Tight, stored, tight, whole_order};
 use crate::found::{About, BY_DISK, Found};
-use crate::store::{FlowRecord, Store};
+use crate::store::{FlowRecord, Group, Store, StoreError};
 use cairn_dag::{Flow, TaskId};
 use cairn_engine::{Engine, Frozen, Moment, Needs, Offer, Outbox, Rules, Taken};
 use cairn_theory::game::Standing;
@@ -51,23 +51,8 @@ pub struct Orders<'a> {
     pub patience: Duration,
 }
 
-/// How long an order within the cap may be looked for before anything starts.
-// Nothing runs meanwhile, and a tight cap costs hours: a minute is not felt there. The planner needs 38 s for the slowest dag of the
-// docs (50,000 tasks), and less than 5 s for 2,000.
-const PLANNING: Duration = Duration::from_secs(60);
-
-/// The files of a flow as something that takes space.
-pub struct DiskSetup<'a> {
-    /// Who writes and reads what, and the cap, where there is one.
-    pub layout: Layout,
-    /// Finds orders within the cap.
-    pub planner: &'a Planner<'a>,
-    /// Finds faster priorities where the cap is tight.
-    pub priorities: &'a Priorities<'a>,
-}
-
 /// What to run, and how.
-pub struct Setup<'a> {
+pub struct FlowSetup<'a> {
     /// The dag, with names and declared files.
     pub flow: &'a Flow,
     /// What its tasks run.
@@ -101,15 +86,14 @@ pub struct Setup<'a> {
 /// If it cannot begin, or if the store cannot be written: then nothing more was started, and what ran was waited for.
 pub fn run(
     mut store: Store,
-    setup: Setup<'_>,
+    setup: FlowSetup<'_>,
     orders: Orders<'_>,
     asked: &(dyn Fn() -> u32 + Sync),
     watch: Watch<'_>,
 ) -> Result<Summary, RunError> {
     let clock = Clock::new();
     let now = clock.now();
-    let Setup { flow, work, .. } = setup;
-    let dag = flow.dag();
+    let FlowSetup { flow, work, .. } = setup;
     let (id, is_new) = identity(&store)?;
     // Before any file is looked at: what a killed runner left running may still write.
     if !setup.is_dry && !is_new {
@@ -121,15 +105,12 @@ pub fn run(
     if let Some(disk) = disk.as_mut().filter(|_| setup.is_touch) {
         disk.layout.cap = None;
     }
-    let temp = disk.as_ref().map(|disk| disk.layout.temporary());
-    let temp: HashSet<&str> = temp.unwrap_or_default();
-    let mut files = Files::new(flow, &directory, &|path| temp.contains(path));
-    drop(temp);
+    let mut files = watched_files(flow, &directory, disk.as_ref());
     let boot = boot();
     let is_same_policy = store.meta(POLICY)?.as_ref() == Some(&orders.policy);
     let record = FlowRecord {
         digest: flow_digest(flow),
-        fingerprints: dag.tasks().map(|t| work.fingerprint(t)).collect(),
+        fingerprints: flow.dag().tasks().map(|t| work.fingerprint(t)).collect(),
     };
     let given = Given {
         flow,
@@ -146,28 +127,22 @@ pub fn run(
         wanted: setup.wanted,
     };
     let resumed = resume_part(&store, given, &mut part, setup.only_failed, &mut files, now)?;
-    let Resumed {
-        mut engine,
-        group,
-        is_new_flow,
-        has_other_commands,
-        order,
-        again,
-        half_made,
-        ..
-    } = resumed;
-    if let Some(wanted) = &part.wanted {
-        engine.leave_out_all_but(wanted);
-    }
-    let mut drive = Drive::new(engine, work, clock, id.clone(), &store, watch);
+    let change = Change {
+        is_new_flow: resumed.is_new_flow,
+        has_other_commands: resumed.has_other_commands,
+    };
+    let mut drive = Drive::new(resumed.engine, work, clock, id.clone(), &store, watch);
     drive.total = part.len();
-    drive.group = group;
-    drive.course = Some(Course::new(dag.len(), order));
+    drive.group = resumed.group;
+    drive.course = Some(Course::new(flow.dag().len(), resumed.order));
     drive.is_touch = setup.is_touch;
     drive.limits_memory = setup.limits_memory;
-    drive.condensed_after = CONDENSED.max(dag.len());
-    let half_made = half_made.iter().map(News::HalfMade);
-    let again = (again.into_iter()).map(|(task, why)| News::Again(task.into(), why));
+    drive.condensed_after = Some(CONDENSED.max(flow.dag().len()));
+    if let Some(wanted) = &part.wanted {
+        drive.engine.leave_out_all_but(wanted);
+    }
+    let half_made = resumed.half_made.iter().map(News::HalfMade);
+    let again = (resumed.again.into_iter()).map(|(task, why)| News::Again(task.into(), why));
     half_made.chain(again).for_each(|news| drive.tell(&news));
     // Before temporary files go and anything starts: what is missing now is not our doing.
     part.check(&drive.engine, setup.minds_files.then_some(&mut files))?;
@@ -189,26 +164,14 @@ pub fn run(
         return Ok(part.summary(&drive, false));
     }
     match tight {
-        Some((order, better)) => {
-            order_by_disk(&mut drive, &store, dag, &order)?;
-            if let Some(course) = &mut drive.course {
-                course.expect(Some(better));
-            }
-        }
+        Some(tight) => order_by_disk(&mut drive, &store, flow.dag(), tight)?,
         None => order_tasks(&mut drive, &store, orders, is_same_policy)?,
     }
     drive.join(setup.offer);
     drive.group.meta.extend([(ID, id), (BOOT, boot)]);
-    let group = std::mem::take(&mut drive.group);
     // All that a later start must know is on the disk before the first process is there.
-    if is_new_flow {
-        let names = dag.tasks().map(|t| flow.name(t)).collect::<Vec<_>>();
-        store.begin_flow(&record, names.into_iter(), &group)?;
-    } else if has_other_commands {
-        store.set_fingerprints(&record.fingerprints, &group)?;
-    } else {
-        store.append_group(&group)?;
-    }
+    let group = std::mem::take(&mut drive.group);
+    write_down(&mut store, flow, &record, &change, &group)?;
     let was_stopped = drive.go(store, asked)?;
     Ok(part.summary(&drive, was_stopped))
 }
@@ -220,11 +183,11 @@ fn resume_part<'a>(
     mut given: Given<'a>,
     part: &mut Part<'_>,
     only_failed: bool,
-    files: &mut Files<'_>,
+    files: &mut DeclaredFiles<'_>,
     now: Moment,
 ) -> Result<Resumed<'a>, RunError> {
     let mut narrow = Narrow::new(std::mem::take(&mut given.rules));
-    let mut replay = |wanted: Option<&[bool]>, files: &mut Files<'_>| {
+    let mut replay = |wanted: Option<&[bool]>, files: &mut DeclaredFiles<'_>| {
         let rules = narrow.to(wanted).clone();
         resume::resume(
             store,
@@ -325,7 +288,7 @@ impl Part<'_> {
     fn check(
         &self,
         engine: &Engine<Frozen<'_>>,
-        mut files: Option<&mut Files<'_>>,
+        mut files: Option<&mut DeclaredFiles<'_>>,
     ) -> Result<(), RunError> {
         let dag = self.flow.dag();
         let name = |t: TaskId| self.flow.shown(t).into_owned();
@@ -361,6 +324,40 @@ impl Part<'_> {
     }
 }
 
+/// The declared files of a flow, as they are looked at; which of them are temporary, the setup of the disk says.
+fn watched_files<'f>(
+    flow: &'f Flow,
+    directory: &'f (dyn Fn(TaskId) -> Option<PathBuf> + Sync),
+    disk: Option<&DiskSetup<'_>>,
+) -> DeclaredFiles<'f> {
+    let temp: HashSet<&str> = disk.map(|disk| disk.layout.temporary()).unwrap_or_default();
+    DeclaredFiles::new(flow, directory, &|path| temp.contains(path))
+}
+
+/// What the store does not know yet.
+struct Change {
+    is_new_flow: bool,
+    has_other_commands: bool,
+}
+
+/// Has the store know the flow that is run, and what was decided before anything started.
+fn write_down(
+    store: &mut Store,
+    flow: &Flow,
+    record: &FlowRecord,
+    change: &Change,
+    group: &Group,
+) -> Result<(), StoreError> {
+    if change.is_new_flow {
+        let names: Vec<&str> = flow.dag().tasks().map(|t| flow.name(t)).collect();
+        store.begin_flow(record, names.into_iter(), group)
+    } else if change.has_other_commands {
+        store.set_fingerprints(&record.fingerprints, group)
+    } else {
+        store.append_group(group)
+    }
+}
+
 /// Tells of all that would be executed, in the order in which one worker would.
 fn tell_what_would_run(drive: &mut Drive<'_, Frozen<'_>>, part: &Part<'_>, orders: &Orders<'_>) {
     let stored = drive.course.as_ref().and_then(Course::order);
@@ -372,9 +369,6 @@ fn tell_what_would_run(drive: &mut Drive<'_, Frozen<'_>>, part: &Part<'_>, order
     }
 }
 
-/// An order for a tight cap, and where faster priorities may come from.
-type Tight = (Vec<TaskId>, Receiver<Found>);
-
 /// Counts what lies on the disk, and keeps it under the cap. Returns in which order the tasks go, where that is tight.
 fn keep_disk<'a>(
     drive: &mut Drive<'a, Frozen<'_>>,
@@ -383,36 +377,36 @@ fn keep_disk<'a>(
     known: &Taken,
     may_delete: bool,
 ) -> Result<Option<Tight>, RunError> {
-    let place = |task, path: &str| files::place(directory(task), path);
-    let (mut disk, cap) = Disk::new(setup.layout, &place);
-    let swept = disk.settle(&mut drive.engine, cap, known, may_delete)?;
+    let (disk, swept) = Disk::begin(
+        setup.layout,
+        &mut drive.engine,
+        directory,
+        known,
+        may_delete,
+    )?;
     drive.tell_swept(swept);
     drive.planner = Some(setup.planner);
     // A dry run asks the keeper alone; without this nothing is ever deleted, measured or looked at again.
     drive.disk = may_delete.then_some(disk);
-    let keeper = drive.engine.keeper_mut();
-    match keeper.filter(|k| !k.is_safe() && !k.waiting().is_empty()) {
-        Some(keeper) => {
-            let order = (setup.planner)(keeper, PLANNING)?;
-            Ok(Some((order, (setup.priorities)(keeper))))
-        }
-        None => Ok(None),
-    }
+    Ok(tight(&mut drive.engine, setup.planner, setup.priorities)?)
 }
 
-/// The tasks go in an order for a tight cap; those that do not wait stand first.
+/// The tasks go in an order for a tight cap, until faster priorities are found; those that do not wait stand first.
 fn order_by_disk(
     drive: &mut Drive<'_, Frozen<'_>>,
     store: &Store,
     dag: &cairn_dag::Dag,
-    order: &[TaskId],
+    (order, better): Tight,
 ) -> Result<(), RunError> {
     drive.group.meta.push((POLICY, BY_DISK.to_owned()));
     let newest = store.newest_order()?.map_or(0, |(number, _)| number);
     let mut out = Outbox::default();
-    drive.reorder(newest + 1, whole_order(dag, order), &mut out);
+    drive.reorder(newest + 1, whole_order(dag, &order), &mut out);
     drive.group.entries.append(&mut out.entries);
     drive.note(About::by_disk());
+    if let Some(course) = &mut drive.course {
+        course.expect(Some(better));
+    }
     Ok(())
 }
 

@@ -1,8 +1,8 @@
 //! From a store to the state of a run, on the same flow or on another one with tasks of the same names: what stays executed,
 //! and what must be executed again. Starts nothing.
 
-use super::again::{Known, Now, Why, again};
-use super::files::{Files, HalfMade};
+use super::again::{Known, Now, WhyAgain, again};
+use super::files::{DeclaredFiles, HalfMade};
 use crate::replay::{mark_executed, replayed_in_order, said_executed};
 use crate::store::{FlowRecord, Group, Stamp, Store, StoreError};
 use cairn_dag::{Flow, TaskId};
@@ -55,7 +55,7 @@ pub(super) struct Resumed<'a> {
     /// The order in force, from first to last; none where none was stored for this flow.
     pub(super) order: Option<Vec<TaskId>>,
     /// Executed tasks that must be executed again, each with why.
-    pub(super) again: Vec<(TaskId, Why)>,
+    pub(super) again: Vec<(TaskId, WhyAgain)>,
     /// Tasks that failed the last time.
     pub(super) failed: Vec<TaskId>,
     /// What attempts of an earlier runner left.
@@ -65,7 +65,7 @@ pub(super) struct Resumed<'a> {
 pub(super) fn resume<'a>(
     store: &Store,
     given: Given<'a>,
-    files: &mut Files<'_>,
+    files: &mut DeclaredFiles<'_>,
     now: Moment,
 ) -> Result<Resumed<'a>, StoreError> {
     match store.flow()? {
@@ -80,7 +80,7 @@ fn go_on<'a>(
     store: &Store,
     given: Given<'a>,
     before: &FlowRecord,
-    files: &mut Files<'_>,
+    files: &mut DeclaredFiles<'_>,
     now: Moment,
 ) -> Result<Resumed<'a>, StoreError> {
     let dag = given.flow.dag();
@@ -147,7 +147,7 @@ fn carry<'a>(
     store: &Store,
     given: Given<'a>,
     before: &FlowRecord,
-    files: &mut Files<'_>,
+    files: &mut DeclaredFiles<'_>,
     now: Moment,
 ) -> Result<Resumed<'a>, StoreError> {
     let flow = given.flow;

@@ -112,8 +112,8 @@ pub fn rules(flow: &Flow, wishes: &Wishes) -> Result<Rules, RulesError> {
     let mut rules = Rules {
         retries: wishes.retries,
         failures: wishes.failures,
-        // Whoever runs here cannot be silent. A quarter, as it is added to times of day.
-        silence: Span(u64::MAX / 4),
+        // Whoever runs here cannot be silent.
+        silence: Span::EVER,
         ..Rules::default()
     };
     let mut classes: HashMap<Needs, u32> = HashMap::new();

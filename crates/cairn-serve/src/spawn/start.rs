@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A process that runs, and where its output comes from.
-pub(super) struct Started {
+pub(super) struct NewProcess {
     pub(super) pid: Pid,
     pub(super) reader: Option<io::PipeReader>,
 }
@@ -60,7 +60,7 @@ impl Starter {
     }
 
     /// Starts one.
-    pub(super) fn start(&self, program: &Program) -> io::Result<Started> {
+    pub(super) fn start(&self, program: &Program) -> io::Result<NewProcess> {
         // Dropped with this function: as long as we hold the writing end, the pipe would never end.
         let streams = Streams::open(program)?;
         let fds = streams.fds(&self.nothing);
@@ -72,7 +72,7 @@ impl Starter {
         {
             started = self.spawn(&script, fds);
         }
-        Ok(Started {
+        Ok(NewProcess {
             pid: started?,
             reader: streams.reader,
         })

@@ -5,13 +5,13 @@ fn shell(folder: &Path, line: &str) -> Program {
     Program::new(Line::Shell(line.to_owned()), folder.join("logs/x.log"))
 }
 
-fn run(program: &Program) -> Ended {
+fn run(program: &Program) -> Exited {
     let mut all = Processes::new().unwrap();
     all.start(7, program).unwrap();
     wait(&mut all)
 }
 
-fn wait(all: &mut Processes) -> Ended {
+fn wait(all: &mut Processes) -> Exited {
     let mut ended = Vec::new();
     let begin = Instant::now();
     while ended.is_empty() {

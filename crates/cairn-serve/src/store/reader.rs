@@ -1,16 +1,22 @@
 //! Reads events beside the one who writes them, a few at a time: never a long transaction. Knows no run.
 
+use super::db::Db;
 use super::schema::{MIGRATIONS, version};
-use super::{BUSY, FILE, StoreError, rows};
+use super::{BUSY, FILE, StoreError};
 use cairn_engine::{Entry, Moment, Snapshot};
 use rusqlite::{Connection, OpenFlags};
-use std::path::{Path, PathBuf};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// So many events are best read at a time: the transaction stays short.
+// The one who writes may be at it: while somebody reads, its log beside the store cannot be emptied, and grows. Far fewer, and beginning
+// each transaction would take longer than reading in it.
+pub(crate) const EVENTS: usize = 8192;
 
 /// A second look at a store that somebody has open.
 #[derive(Debug)]
 pub struct Reader {
-    database: Connection,
-    path: PathBuf,
+    db: Db,
 }
 
 impl Reader {
@@ -26,30 +32,22 @@ impl Reader {
         (database.busy_timeout(BUSY)).map_err(|e| StoreError::sql(&path, &e))?;
         // Else words of a later version would be taken for damage.
         version(&database, &path, &MIGRATIONS).map_err(|e| StoreError::sql(&path, &e))??;
-        Ok(Reader { database, path })
-    }
-
-    fn error(&self, error: &rusqlite::Error) -> StoreError {
-        StoreError::sql(&self.path, error)
-    }
-
-    fn damaged(&self, what: String) -> StoreError {
-        let path = self.path.clone();
-        StoreError::Damaged { path, what }
+        let db = Db { database, path };
+        Ok(Reader { db })
     }
 
     /// The flows that the run was given, one after the other: their numbers, and those of their first events.
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn flows(&self) -> Result<Vec<(i64, i64)>, StoreError> {
+    pub(crate) fn flows(&self) -> Result<Vec<(i64, i64)>, StoreError> {
         let read = || -> rusqlite::Result<Vec<(i64, i64)>> {
             let sql = "SELECT number, first FROM flow ORDER BY number";
-            let mut statement = self.database.prepare_cached(sql)?;
+            let mut statement = self.db.database.prepare_cached(sql)?;
             let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
             statement.query_map([], row)?.collect()
         };
-        read().map_err(|e| self.error(&e))
+        read().map_err(|e| self.db.error(&e))
     }
 
     /// The names of the tasks of a flow, by number; none of a family.
@@ -58,12 +56,8 @@ impl Reader {
     /// If the store cannot be read, or is damaged.
     pub fn names(&self, flow: i64) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT names FROM flow WHERE number = ?1";
-        let packed: Vec<u8> = (self.database)
-            .query_row(sql, [flow], |row| row.get(0))
-            .map_err(|e| self.error(&e))?;
-        let strange = |e: &dyn std::fmt::Display| self.damaged(format!("names of tasks: {e}"));
-        let names = zstd::decode_all(&packed[..]).map_err(|e| strange(&e))?;
-        serde_json::from_slice(&names).map_err(|e| strange(&e))
+        let packed: Vec<u8> = self.db.row(sql, [flow], |row| row.get(0))?;
+        self.db.names(&packed)
     }
 
     /// Up to `most` events after that number, each with its number, of the flow in force.
@@ -73,8 +67,7 @@ impl Reader {
     pub fn entries(&self, after: i64, most: usize) -> Result<Vec<(i64, Entry)>, StoreError> {
         // Asked each time: the flow may be another since, and then numbers of tasks mean others.
         let first = "SELECT coalesce(max(first), 0) FROM flow";
-        let first: i64 =
-            (self.database.query_row(first, [], |row| row.get(0))).map_err(|e| self.error(&e))?;
+        let first: i64 = self.db.row(first, [], |row| row.get(0))?;
         let begin = first.max(after.saturating_add(1));
         self.entries_between(begin - 1, i64::MAX, most)
     }
@@ -89,27 +82,23 @@ impl Reader {
         last: i64,
         most: usize,
     ) -> Result<Vec<(i64, Entry)>, StoreError> {
-        let mut statement =
-            (self.database.prepare_cached(rows::SELECT)).map_err(|e| self.error(&e))?;
-        let mut found = statement
-            .query([after.saturating_add(1)])
-            .map_err(|e| self.error(&e))?;
+        let mut entries = Vec::new();
+        if most == 0 {
+            return Ok(entries);
+        }
         // A bound in rows, and the query ends with this function: whoever reads for long would keep the log beside the file from
         // being taken in.
-        let mut entries = Vec::new();
-        while entries.len() < most {
-            let Some(row) = found.next().map_err(|e| self.error(&e))? else {
-                break;
-            };
-            let (number, entry) = rows::read(row).map_err(|e| match e {
-                rows::Unread::Sql(e) => self.error(&e),
-                rows::Unread::Strange(what) => self.damaged(what),
+        self.db
+            .each_entry(after.saturating_add(1), |number, entry| {
+                if number > last {
+                    return Ok(ControlFlow::Break(()));
+                }
+                entries.push((number, entry));
+                Ok(match entries.len() < most {
+                    true => ControlFlow::Continue(()),
+                    false => ControlFlow::Break(()),
+                })
             })?;
-            if number > last {
-                break;
-            }
-            entries.push((number, entry));
-        }
         Ok(entries)
     }
 
@@ -120,8 +109,7 @@ impl Reader {
     pub(crate) fn condensed(&self) -> Result<i64, StoreError> {
         let sql = "SELECT coalesce(max(seq), 0) FROM snapshot \
                    WHERE seq >= (SELECT coalesce(max(first), 0) FROM flow)";
-        let found = self.database.query_row(sql, [], |row| row.get(0));
-        found.map_err(|e| StoreError::sql(&self.path, &e))
+        self.db.row(sql, [], |row| row.get(0))
     }
 
     /// The newest snapshot: the number of the last event it stands for, when it was made, and what it has.
@@ -129,7 +117,7 @@ impl Reader {
     /// # Errors
     /// If the store cannot be read, or is damaged.
     pub fn snapshot(&self) -> Result<Option<(i64, Moment, Snapshot)>, StoreError> {
-        super::snapshot_in(&self.database, &self.path)
+        self.db.snapshot()
     }
 
     /// The order of that number.
@@ -137,6 +125,6 @@ impl Reader {
     /// # Errors
     /// If the store cannot be read, or is damaged.
     pub fn order(&self, plan: u32) -> Result<Option<Vec<u32>>, StoreError> {
-        super::order_in(&self.database, &self.path, plan)
+        self.db.order(plan)
     }
 }

@@ -32,7 +32,7 @@ struct Columns {
 
 /// What a worker said when it came.
 #[derive(Serialize, Deserialize)]
-struct Who {
+struct Arrival {
     name: String,
     offer: Offer,
 }
@@ -79,7 +79,7 @@ fn columns(event: &Event) -> Columns {
             offer,
         } => {
             let (name, offer) = (name.clone(), offer.clone());
-            let who = serde_json::to_string(&Who { name, offer }).expect("a worker is JSON");
+            let who = serde_json::to_string(&Arrival { name, offer }).expect("a worker is JSON");
             Columns {
                 worker: Some(worker.0),
                 info: Some(Value::Text(who)),
@@ -247,7 +247,7 @@ pub(super) fn read(row: &Row<'_>) -> Result<(i64, Entry), Unread> {
         "ordered" => Event::Ordered { plan: row.get(10)? },
         "joined" => {
             let who: String = row.get(10)?;
-            let who: Who = serde_json::from_str(&who).map_err(|e| strange(seq, &e))?;
+            let who: Arrival = serde_json::from_str(&who).map_err(|e| strange(seq, &e))?;
             Event::Joined {
                 worker: worker()?,
                 name: who.name,

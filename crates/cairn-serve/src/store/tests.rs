@@ -220,6 +220,7 @@ fn a_flow_its_order_its_stamps_and_values_come_back() {
     assert_eq!(store.stamps().unwrap(), []);
     let rows = "SELECT count(*) FROM history";
     let rows: i64 = store
+        .db
         .database
         .query_row(rows, [], |row| row.get(0))
         .unwrap();
@@ -251,6 +252,7 @@ fn after_a_snapshot_only_later_events_are_read_and_numbers_never_come_again() {
         assert_eq!(all(&store), [leased(2)]);
         let last = "SELECT max(seq) FROM event";
         let last: i64 = store
+            .db
             .database
             .query_row(last, [], |row| row.get(0))
             .unwrap();
@@ -420,13 +422,13 @@ fn an_event_that_nobody_can_have_written_is_damage() {
         "INSERT INTO event (at, kind, worker, info) VALUES (1, 'joined', 1, '{')",
         "INSERT INTO event (at, kind, task, epoch, attempt, worker) VALUES (1, 'leased', 1, 99999999999, 1, 1)",
     ] {
-        store.database.execute(sql, []).unwrap();
+        store.db.database.execute(sql, []).unwrap();
         let read = store.each_entry(ok);
         assert!(
             matches!(read, Err(StoreError::Damaged { .. })),
             "{sql}: {read:?}"
         );
-        store.database.execute("DELETE FROM event", []).unwrap();
+        store.db.database.execute("DELETE FROM event", []).unwrap();
     }
     store.append(&[leased(1)]).unwrap();
     let read = store.each_entry(|_| Err("cannot have happened"));
@@ -460,10 +462,12 @@ fn a_full_disk_is_said_and_what_was_committed_stays() {
     let mut store = Store::create_or_open(folder.path(), Sync::Full).unwrap();
     store.append(&[leased(0)]).unwrap();
     let pages: i64 = (store
+        .db
         .database
         .pragma_query_value(None, "page_count", |row| row.get(0)))
     .unwrap();
     store
+        .db
         .database
         .pragma_update(None, "max_page_count", pages + 1)
         .unwrap();

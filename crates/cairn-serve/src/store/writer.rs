@@ -1,6 +1,7 @@
 //! One thread that commits behind a run: groups of what was sent within a window. Decides nothing.
 
 use super::{Group, Store, StoreError};
+use crate::mutex::lock;
 use crate::spawn::beside;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -14,13 +15,13 @@ const BEHIND: usize = 1 << 16;
 /// After the first failure nothing more is written: a log with a hole would not be closed under parents.
 #[derive(Debug)]
 pub struct Writer {
-    desk: Arc<Desk>,
+    hatch: Arc<Hatch>,
     thread: Option<JoinHandle<Store>>,
 }
 
 /// Where sender and thread meet.
 #[derive(Debug, Default)]
-struct Desk {
+struct Hatch {
     tray: Mutex<Tray>,
     /// Told when there is something to write, or no time to wait.
     filled: Condvar,
@@ -42,9 +43,9 @@ struct Tray {
     written: u64,
 }
 
-impl Desk {
+impl Hatch {
     fn tray(&self) -> MutexGuard<'_, Tray> {
-        self.tray.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.tray)
     }
 }
 
@@ -54,11 +55,11 @@ impl Writer {
     /// # Errors
     /// If there is no thread to be had: nobody else would write while tasks run.
     pub fn new(store: Store, window: Duration) -> std::io::Result<Writer> {
-        let desk = Arc::new(Desk::default());
-        let shared = Arc::clone(&desk);
+        let hatch = Arc::new(Hatch::default());
+        let shared = Arc::clone(&hatch);
         let thread = beside(move || keep(store, window, &shared))?;
         Ok(Writer {
-            desk,
+            hatch,
             thread: Some(thread),
         })
     }
@@ -68,12 +69,12 @@ impl Writer {
     /// # Errors
     /// If something sent earlier could not be written.
     pub fn send(&self, group: &mut Group) -> Result<(), StoreError> {
-        let mut tray = self.desk.tray();
+        let mut tray = self.hatch.tray();
         while tray.failure.is_none() && tray.group.entries.len() >= BEHIND {
             // The window is for those who come later, and nobody can.
             tray.is_urgent = true;
-            self.desk.filled.notify_one();
-            let woken = self.desk.emptied.wait(tray);
+            self.hatch.filled.notify_one();
+            let woken = self.hatch.emptied.wait(tray);
             tray = woken.unwrap_or_else(PoisonError::into_inner);
             tray.is_urgent = false;
         }
@@ -88,7 +89,7 @@ impl Writer {
             drop(tray);
             // Where there was something before, it has been told.
             if was_empty {
-                self.desk.filled.notify_one();
+                self.hatch.filled.notify_one();
             }
         }
         Ok(())
@@ -96,7 +97,7 @@ impl Writer {
 
     /// How many groups were sent, and how many of these are committed.
     pub fn progress(&self) -> (u64, u64) {
-        let tray = self.desk.tray();
+        let tray = self.hatch.tray();
         (tray.sent, tray.written)
     }
 
@@ -105,7 +106,7 @@ impl Writer {
     /// # Errors
     /// Why not.
     pub(crate) fn is_well(&self) -> Result<(), StoreError> {
-        self.desk.tray().failure.clone().map_or(Ok(()), Err)
+        self.hatch.tray().failure.clone().map_or(Ok(()), Err)
     }
 
     /// Waits until all that was sent is committed.
@@ -113,11 +114,11 @@ impl Writer {
     /// # Errors
     /// If it could not be written.
     pub fn flush(&self) -> Result<(), StoreError> {
-        let mut tray = self.desk.tray();
+        let mut tray = self.hatch.tray();
         tray.is_urgent = true;
-        self.desk.filled.notify_one();
+        self.hatch.filled.notify_one();
         while tray.failure.is_none() && (tray.is_writing || !tray.group.is_empty()) {
-            let woken = self.desk.emptied.wait(tray);
+            let woken = self.hatch.emptied.wait(tray);
             tray = woken.unwrap_or_else(PoisonError::into_inner);
         }
         tray.is_urgent = false;
@@ -135,8 +136,8 @@ impl Writer {
 
     fn end(&mut self) -> Option<Store> {
         let thread = self.thread.take()?;
-        self.desk.tray().is_closed = true;
-        self.desk.filled.notify_one();
+        self.hatch.tray().is_closed = true;
+        self.hatch.filled.notify_one();
         thread.join().ok()
     }
 }
@@ -148,21 +149,21 @@ impl Drop for Writer {
 }
 
 /// The thread: from the first that is sent on it waits for a window, then commits what there is.
-fn keep(mut store: Store, window: Duration, desk: &Desk) -> Store {
-    let mut tray = desk.tray();
+fn keep(mut store: Store, window: Duration, hatch: &Hatch) -> Store {
+    let mut tray = hatch.tray();
     loop {
         while tray.group.is_empty() {
             if tray.is_closed {
                 return store;
             }
-            tray = desk
+            tray = hatch
                 .filled
                 .wait(tray)
                 .unwrap_or_else(PoisonError::into_inner);
         }
         let may_wait = |tray: &mut Tray| !tray.is_urgent && !tray.is_closed;
         // From the first that was sent, so that nothing waits for longer than a window, however much follows.
-        let waited = desk.filled.wait_timeout_while(tray, window, may_wait);
+        let waited = hatch.filled.wait_timeout_while(tray, window, may_wait);
         tray = waited.unwrap_or_else(PoisonError::into_inner).0;
         let group = std::mem::take(&mut tray.group);
         // What this group has and no more: others may be sent while it is written.
@@ -172,13 +173,13 @@ fn keep(mut store: Store, window: Duration, desk: &Desk) -> Store {
             // Whoever sends must not wait for the disk.
             drop(tray);
             let written = store.append_group(&group);
-            tray = desk.tray();
+            tray = hatch.tray();
             tray.is_writing = false;
             match written {
                 Ok(()) => tray.written = sent,
                 Err(error) => tray.failure = Some(error),
             }
         }
-        desk.emptied.notify_all();
+        hatch.emptied.notify_all();
     }
 }

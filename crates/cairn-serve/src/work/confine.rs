@@ -110,7 +110,7 @@ fn restrict(confines: &Confines, rules: ABI) -> Result<Sandbox> {
 }
 
 /// What the kernel would give: tried by a thread that ends with it.
-pub fn probe() -> Sandbox {
+pub(crate) fn probe() -> Sandbox {
     // Limits hold for the thread that takes them, and for ever: this one must not have them.
     let tried = beside(|| restrict(&Confines::default(), WHOLE)).ok();
     let tried = tried.and_then(|tried| tried.join().ok()?.ok());

@@ -3,9 +3,9 @@
 use super::carry::Trouble;
 use super::place::Spooled;
 use super::talk::{deliver_beside, held, key_of, to_return};
-use super::{Fate, Job, Note, Worker};
+use super::{Fate, InHand, Note, Worker};
 use crate::http::types::{Attempt, Made};
-use crate::spawn::{Ended, Exit};
+use crate::spawn::{Exit, Exited};
 use cairn_engine::{Cause, Outcome};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ impl Worker<'_> {
     /// The server says that these no longer count.
     pub(super) fn stop(&mut self, attempts: &[Attempt]) {
         let soon = Instant::now() + EARLIER;
-        let is_late = |job: &Job| {
+        let is_late = |job: &InHand| {
             let is_due = job.deadline.is_some_and(|at| at <= soon);
             job.fate == Fate::Late || job.lease.limit_seconds.is_some() && is_due
         };
@@ -88,7 +88,7 @@ impl Worker<'_> {
         }
     }
 
-    pub(super) fn ended(&mut self, end: Ended) {
+    pub(super) fn ended(&mut self, end: Exited) {
         let Some(job) = self.jobs.get(&end.key) else {
             return;
         };
@@ -263,7 +263,7 @@ fn number(exit: Exit) -> i32 {
 }
 
 /// A declared output that is not there.
-fn missing_output(job: &Job) -> Option<&String> {
+fn missing_output(job: &InHand) -> Option<&String> {
     // A link that leads nowhere is there: whoever uploads it says what is wrong with it.
     let is_there = |path: &String| job.folder.join(path).symlink_metadata().is_ok();
     job.lease.outputs.iter().find(|path| !is_there(path))

@@ -14,7 +14,7 @@
 
 use super::carry::Trouble;
 use crate::http::types::{Attempt, Return};
-use crate::near::Secret;
+use crate::near::Proof;
 use crate::private;
 use cairn_engine::Outcome;
 use rustix::fs::{Mode, OFlags};
@@ -79,7 +79,7 @@ impl Spooled {
 pub(super) struct Place {
     folder: PathBuf,
     id: String,
-    secret: Secret,
+    secret: Proof,
     /// The run that this worker works for, once it knows.
     run: OnceLock<String>,
     _lock: File,
@@ -165,7 +165,7 @@ impl Place {
         // Tasks may start in other folders, and a server is told where the secret is: no path from here may be relative.
         let folder = folder.canonicalize()?;
         Ok(Place {
-            secret: Secret::put(&folder)?,
+            secret: Proof::put(&folder)?,
             folder,
             id,
             run: OnceLock::new(),
@@ -177,7 +177,7 @@ impl Place {
         &self.id
     }
 
-    pub(super) fn secret(&self) -> &Secret {
+    pub(super) fn secret(&self) -> &Proof {
         &self.secret
     }
 

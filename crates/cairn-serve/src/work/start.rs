@@ -4,7 +4,7 @@ use super::carry::Trouble;
 use super::environment;
 use super::memory::BEYOND;
 use super::talk::{fetch_beside, key_of};
-use super::{Fate, Job, KEPT, MARK, WorkError, Worker};
+use super::{Fate, InHand, KEPT, MARK, WorkError, Worker};
 use crate::beneath::{Beneath, steps};
 use crate::http::types::{Attempt, Command, Lease};
 use crate::spawn::{Line, Program};
@@ -51,7 +51,7 @@ impl Worker<'_> {
             let why = error.to_string();
             return self.cannot_go_on(lease, &why, error.into());
         }
-        let job = Job {
+        let job = InHand {
             lease,
             folder,
             is_own,
@@ -158,7 +158,7 @@ impl Worker<'_> {
     }
 
     /// What to start: nothing at all is a task, too. Else why it is not started.
-    fn program(&self, job: &Job, is_strict: bool) -> Result<Option<Program>, String> {
+    fn program(&self, job: &InHand, is_strict: bool) -> Result<Option<Program>, String> {
         let Command {
             words,
             shell,
@@ -208,7 +208,7 @@ impl Worker<'_> {
     }
 
     /// The variables of a task: a few of ours, and those of its lease.
-    fn variables(&self, job: &Job) -> Result<Vec<(String, String)>, String> {
+    fn variables(&self, job: &InHand) -> Result<Vec<(String, String)>, String> {
         let lease = &job.lease;
         let mut variables = kept();
         if job.is_own {
@@ -249,7 +249,7 @@ impl Worker<'_> {
     fn confined(
         &self,
         program: Program,
-        job: &Job,
+        job: &InHand,
         variables: &[(String, String)],
     ) -> Result<Program, String> {
         let mut words = self.settings.confiner.clone();

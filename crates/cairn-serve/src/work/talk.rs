@@ -11,6 +11,7 @@ use crate::http::types::{
     Attempt, Ended, Exchange, Exchanged, Heartbeat, Join, Joined, Lease, Made, Reason, Return, Why,
     Worth,
 };
+use crate::mutex::lock;
 use crate::spawn::beside;
 use cairn_engine::{
     Cause, Client, Granted, Outcome, Receipt, Refusal, Request, Task, Token, WorkerId,
@@ -86,7 +87,7 @@ impl Mouth {
 
 /// What a task under way prints.
 #[derive(Clone)]
-struct Log {
+struct LogUnderWay {
     path: PathBuf,
     sent: u64,
     /// Whether more of it was refused for good. It is tried once more with the result, which may depend on it.
@@ -105,7 +106,7 @@ pub(super) struct Talk {
     /// Results of an earlier worker whose files the server does not take: they count as failures.
     spoilt: Mutex<HashSet<Attempt>>,
     /// Logs of tasks under way.
-    logs: Mutex<HashMap<Attempt, Log>>,
+    logs: Mutex<HashMap<Attempt, LogUnderWay>>,
     /// Whether what tasks print may be their result; so until the server says that this is no volunteer.
     compares_print: AtomicBool,
     /// Whether it was said that a log was cut.
@@ -114,11 +115,6 @@ pub(super) struct Talk {
     is_over: AtomicBool,
     heartbeat_millis: AtomicU64,
     mouth: Mouth,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nobody leaves anything half done in them.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(super) fn held(attempt: Attempt) -> (Task, Token) {
@@ -231,7 +227,7 @@ impl Talk {
     }
 
     pub(super) fn watch_log(&self, attempt: Attempt, path: PathBuf) {
-        let log = Log {
+        let log = LogUnderWay {
             path,
             sent: 0,
             is_refused: false,

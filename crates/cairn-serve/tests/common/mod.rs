@@ -133,7 +133,7 @@ impl Wish {
                 rules,
                 about: About::default(),
                 batches: true,
-                watch: cairn_serve::http::Watch::default(),
+                watch: cairn_serve::http::Beforehand::default(),
             };
             let run = begin(&mut store, setup, quick).unwrap();
             let kept = store.meta("tokens").unwrap();

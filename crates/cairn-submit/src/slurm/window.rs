@@ -582,9 +582,9 @@ impl Call {
 /// Slurm counts submissions down by one, so that a step of `nice` must be larger than the number of jobs, as long as
 /// that can be had.
 pub(super) fn nice(place: u32, tasks: usize) -> u32 {
-    const MOST: u64 = 2_147_483_645;
+    // Slurm's largest `nice`: 2³¹ − 3.
+    const MOST: u64 = (1 << 31) - 3;
     let tasks = tasks as u64;
-    // Slurm's largest `nice` is 2³¹ − 3.
     let step = (tasks + 1).min(MOST / tasks.max(1)).max(1);
     u32::try_from((u64::from(place) * step).min(MOST)).unwrap_or(u32::MAX)
 }

@@ -28,9 +28,8 @@ use crate::screen;
 use cairn_dag::{Flow, TaskId, plain};
 use cairn_engine::{Keeper, Offer, Rules, Task};
 use cairn_formats::{Format, Jobs, Source, closest};
-use cairn_serve::run::{
-    DiskSetup, Orders, RulesError, Setup, Summary, Wishes, machine_memory, rules,
-};
+use cairn_serve::DiskSetup;
+use cairn_serve::run::{FlowSetup, Orders, RulesError, Summary, Wishes, machine_memory, rules};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -77,7 +76,7 @@ fn run_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
         better: &mut better,
         patience: lookout.patience(),
     };
-    let setup = Setup {
+    let setup = FlowSetup {
         flow: &flow,
         work: &programs,
         done: &whole.is_executed,

@@ -28,13 +28,14 @@ use cairn_dag::{Flow, TaskId, plain};
 use cairn_engine::{Expected, Keeper, Placing, Position, Rules, Span};
 use cairn_formats::{Format, Jobs, Template};
 use cairn_serve::http::{
-    self, Allowed, BeginError, Begun, DiskNews, DiskSetup, End, Handle, ServeError, Tasks, Watch,
+    self, Allowed, Beforehand, BeginError, Begun, DiskNews, End, Handle, ServeError, ServedDisk,
+    Tasks,
 };
-use cairn_serve::run::{Why, Wishes};
+use cairn_serve::run::{WhyAgain, Wishes};
 use cairn_serve::store::{Store, Sync};
 use cairn_serve::tls::{Certificate, TlsError};
 use cairn_serve::tokens::Tokens;
-use cairn_serve::{BookError, BookFile, Found};
+use cairn_serve::{BookError, BookFile, DiskSetup, ENDLESS, Found};
 use serde_json::json;
 use std::cell::RefCell;
 use std::path::Path;
@@ -213,10 +214,12 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let tell = |news: &DiskNews<'_>| tell(news, out);
     let setup = http::Setup {
         flow: &flow,
-        disk: layout.map(|layout| DiskSetup {
-            layout,
-            planner: &planner,
-            priorities: &priorities,
+        disk: layout.map(|layout| ServedDisk {
+            files: DiskSetup {
+                layout,
+                planner: &planner,
+                priorities: &priorities,
+            },
             tell: &tell,
         }),
         done: &whole.is_executed,
@@ -327,7 +330,7 @@ fn book(flags: &cli::Serve) -> BookFile {
 }
 
 /// What is known of times and speeds before the first task, and whether tasks go by it.
-fn watch(flags: &cli::Serve, flow: &Flow, say: &dyn Fn(&str)) -> Result<Watch, Failure> {
+fn watch(flags: &cli::Serve, flow: &Flow, say: &dyn Fn(&str)) -> Result<Beforehand, Failure> {
     let dag = flow.dag();
     let memory = book(flags).read().map_err(|e| {
         let cure = match e {
@@ -352,7 +355,7 @@ fn watch(flags: &cli::Serve, flow: &Flow, say: &dyn Fn(&str)) -> Result<Watch, F
         None => Placing::ByOrder,
     };
     let (kind, kinds) = http::kinds(flow);
-    Ok(Watch {
+    Ok(Beforehand {
         expected: Expected {
             seconds,
             kind,
@@ -364,10 +367,10 @@ fn watch(flags: &cli::Serve, flow: &Flow, say: &dyn Fn(&str)) -> Result<Watch, F
 }
 
 /// What is executed again, by name and with the reason, where there are not too many.
-fn told_again(flow: &Flow, again: &[(TaskId, Why)]) -> Vec<String> {
+fn told_again(flow: &Flow, again: &[(TaskId, WhyAgain)]) -> Vec<String> {
     // Chosen by eye, as in `run`.
     const SHOWN: usize = 10;
-    let line = |&(task, why): &(TaskId, Why)| {
+    let line = |&(task, why): &(TaskId, WhyAgain)| {
         let name = flow.shown(task);
         format!("{} is executed again: {}", plain(&name), why.words())
     };
@@ -380,7 +383,7 @@ fn told_again(flow: &Flow, again: &[(TaskId, Why)]) -> Vec<String> {
 
 /// What volunteers may have here that is not validated. Together, where nobody says, half of what is free.
 fn allowed(settings: &Settings, volunteers: u32) -> Allowed {
-    let free = || cairn_serve::free_bytes(&settings.flags.state).map_or(u64::MAX, |free| free / 2);
+    let free = || cairn_serve::free_bytes(&settings.flags.state).map_or(ENDLESS, |free| free / 2);
     Allowed {
         each: settings.uploads.0,
         all: settings.uploads.1.unwrap_or_else(free),

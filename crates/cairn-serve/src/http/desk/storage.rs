@@ -10,22 +10,14 @@
 //!   one step. So a lost worker's reservation ends at once: it can write no more than is let in.
 
 use super::{Desk, Held};
-use crate::disk::{Away, Disk, Layout, Over, Planner, Priorities, Swept, Unkept, Usage};
-use crate::found::Found;
+use crate::disk::{Away, Ceased, Disk, DiskSetup, Planner, Swept, Tight, Unkept, Usage, tight};
 use crate::http::transit::Transit;
 use crate::http::types::{self, HeldBack, HeldWhy};
-use crate::run::place;
 use cairn_dag::TaskId;
 use cairn_engine::{Engine, Event, Granted, Position, Refusal, Taken, Task, Token, WorkerId};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
-
-/// How long an order within the cap may be looked for before anything is leased.
-// Nobody listens yet, so that people wait for it: a minute is little beside a run for which the disk is tight, and without such
-// an order the run is refused. A judgement.
-const PLANNING: Duration = Duration::from_secs(60);
 
 /// The free space is looked at so often.
 // Others may fill the disk meanwhile: what they write between two looks is not seen. Far more often, and an idle server is not idle.
@@ -47,20 +39,13 @@ pub enum DiskNews<'a> {
     NotDeleted(&'a Path, &'a str),
 }
 
-/// The files of a flow that is served as something that takes space.
-pub struct DiskSetup<'f> {
-    /// Who writes and reads what, and the cap, where there is one.
-    pub layout: Layout,
-    /// Finds orders within the cap.
-    pub planner: &'f Planner<'f>,
-    /// Finds faster priorities where the cap is tight.
-    pub priorities: &'f Priorities<'f>,
+/// The disk of a flow that is served.
+pub struct ServedDisk<'f> {
+    /// The files, as something that takes space.
+    pub files: DiskSetup<'f>,
     /// Hears what there is to say.
     pub tell: &'f dyn Fn(&DiskNews<'_>),
 }
-
-/// An order for a tight cap, and where faster priorities may come from.
-pub(crate) type Tight = (Vec<TaskId>, Receiver<Found>);
 
 /// The disk of a run that is served.
 pub(crate) struct Kept<'f> {
@@ -85,26 +70,24 @@ impl<'f> Kept<'f> {
     /// # Errors
     /// If no order keeps the cap, or none was found; or if the free space cannot be told.
     pub(crate) fn begin<P: Position>(
-        setup: DiskSetup<'f>,
+        setup: ServedDisk<'f>,
         engine: &mut Engine<P>,
         directory: &dyn Fn(TaskId) -> Option<PathBuf>,
         known: &Taken,
         recalled: &[(WorkerId, Task, Token)],
     ) -> Result<(Kept<'f>, Option<Tight>), Unkept> {
-        let at = |task, path: &str| place(directory(task), path);
-        let (mut disk, cap) = Disk::new(setup.layout, &at);
-        let swept = disk
-            .settle(engine, cap, known, true)
-            .map_err(|error| Unkept {
-                message: format!("cannot tell the free space: {error}"),
-                cure: "give the cap in bytes, such as 500GB".to_owned(),
-            })?;
+        let ServedDisk { files, tell } = setup;
+        let begun = Disk::begin(files.layout, engine, directory, known, true);
+        let (disk, swept) = begun.map_err(|error| Unkept {
+            message: format!("cannot tell the free space: {error}"),
+            cure: "give the cap in bytes, such as 500GB".to_owned(),
+        })?;
         let grace = Duration::from_micros(engine.rules().silence.0);
         let mut kept = Kept {
             disk,
             away: Away::new(grace),
-            planner: setup.planner,
-            tell: setup.tell,
+            planner: files.planner,
+            tell,
             transit: None,
             astray: 0,
             served_at: 0,
@@ -115,14 +98,7 @@ impl<'f> Kept<'f> {
         kept.tell_swept(&swept);
         // Before an order is looked for: what lost attempts may still write is not free.
         kept.remember(engine, recalled);
-        let keeper = engine.keeper_mut();
-        let order = match keeper.filter(|k| !k.is_safe() && !k.waiting().is_empty()) {
-            Some(keeper) => {
-                let order = (kept.planner)(keeper, PLANNING)?;
-                Some((order, (setup.priorities)(keeper)))
-            }
-            None => None,
-        };
+        let order = tight(engine, files.planner, files.priorities)?;
         Ok((kept, order))
     }
 
@@ -176,8 +152,8 @@ impl<'f> Kept<'f> {
     }
 
     /// A lost attempt is over: what it left counts on, what it might have written does not.
-    fn is_over<P: Position>(&self, engine: &mut Engine<P>, over: Over) {
-        let Over { task, bytes } = over;
+    fn is_over<P: Position>(&self, engine: &mut Engine<P>, over: Ceased) {
+        let Ceased { task, bytes } = over;
         if let Some(keeper) = engine.keeper_mut() {
             keeper.let_go(bytes);
         }

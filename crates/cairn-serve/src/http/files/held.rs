@@ -1,8 +1,9 @@
 //! What volunteers made, kept until their results are validated: beside the uploads, and out of sight of the workflow. Knows no
 //! quorum.
 
-use super::{Files, Over, Staged, lock};
+use super::{Files, Over, Staged};
 use crate::http::types::Made;
+use crate::mutex::lock;
 use crate::private;
 use crate::tokens::Who;
 use cairn_engine::{Task, Token};

@@ -1,9 +1,10 @@
 //! Uploads: what comes in piece by piece goes on where it was cut, must have its digest, and goes when nobody wants it. Knows no
 //! requests and no tasks.
 
-use super::{Counted, Files, Over, digest_of, lock, shelves};
+use super::{Counted, Files, Over, digest_of, shelves};
 use crate::http::transit::NoRoom;
 use crate::http::types::Stored;
+use crate::mutex::lock;
 use crate::private;
 use crate::tokens::Who;
 use std::fs::File;
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// An upload that nobody touched for so long makes room for others: whoever made it uploads it again.
 // A worker that was cut off goes on within seconds. Far shorter, and whole files go while their worker uploads the next one of the
-// same task; far longer, and what lost workers left keeps those out whose tasks would end and make room (docs/storage.md).
+// same task; far longer, and what lost workers left keeps those out whose tasks would end and make room (docs/storage.md). A judgement.
 const FORGOTTEN: Duration = Duration::from_secs(30);
 /// One that nobody touched for so long goes, whether there is need or not; and so often they are looked for.
 // A worker returns an upload within moments, unless server or worker were away: a day covers a night without either. Looking takes a

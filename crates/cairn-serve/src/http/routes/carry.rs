@@ -5,7 +5,7 @@ use crate::http::desk::{Ask, client_of};
 use crate::http::fault::{Fault, Reply};
 use crate::http::files::{self, Allowed, Over, is_digest};
 use crate::http::logs;
-use crate::http::pieces::{Pieces, Rest, far_end_is_slow, part, whole};
+use crate::http::pieces::{Piece, Pieces, Rest, far_end_is_slow, part, whole};
 use crate::http::transit::NoRoom;
 use crate::http::types::{Needed, Problem, Stored};
 use crate::tokens::Who;
@@ -15,7 +15,9 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use cairn_engine::{Task, Token};
-use std::io::{Read, Seek, SeekFrom};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Take};
+use tokio::sync::mpsc::Sender;
 
 /// A piece of a log is no longer than this.
 // It is in memory before the desk says whether the attempt counts. Workers of ours send a quarter of it, once a second.
@@ -272,37 +274,8 @@ pub(crate) async fn download(
         ));
     }
     let (sender, pieces) = Pieces::channel();
-    tokio::spawn(async move {
-        // No more than the head promised, should it grow meanwhile. If it shrinks the body breaks off,
-        // and the client asks again.
-        let mut file = file.take(bytes - begin);
-        loop {
-            let read = tokio::task::spawn_blocking(move || {
-                let mut piece = vec![0; PIECE];
-                let read = file.read(&mut piece);
-                (
-                    file,
-                    read.map(|n| {
-                        piece.truncate(n);
-                        piece
-                    }),
-                )
-            });
-            let Ok((back, piece)) = read.await else {
-                return;
-            };
-            file = back;
-            let is_last = !matches!(&piece, Ok(piece) if !piece.is_empty());
-            if is_last && piece.is_ok() {
-                return;
-            }
-            // An error goes the same way: the body breaks off, so that nobody takes what came for the
-            // whole.
-            if far_end_is_slow(&sender, piece).await || is_last {
-                return;
-            }
-        }
-    });
+    // No more than the head promised, should it grow meanwhile. If it shrinks the body breaks off, and the client asks again.
+    tokio::spawn(send_pieces(file.take(bytes - begin), sender));
     let mut response = Response::new(Body::new(pieces));
     let headers = response.headers_mut();
     headers.insert(
@@ -318,6 +291,35 @@ pub(crate) async fn download(
         *response.status_mut() = StatusCode::PARTIAL_CONTENT;
     }
     Ok(response)
+}
+
+/// Sends what is left of a file, a piece at a time, each read beside the threads that answer.
+async fn send_pieces(mut file: Take<File>, sender: Sender<Piece>) {
+    loop {
+        let read = tokio::task::spawn_blocking(move || {
+            let mut piece = vec![0; PIECE];
+            let read = file.read(&mut piece);
+            (
+                file,
+                read.map(|n| {
+                    piece.truncate(n);
+                    piece
+                }),
+            )
+        });
+        let Ok((back, piece)) = read.await else {
+            return;
+        };
+        file = back;
+        let is_last = !matches!(&piece, Ok(piece) if !piece.is_empty());
+        if is_last && piece.is_ok() {
+            return;
+        }
+        // An error goes the same way: the body breaks off, so that nobody takes what came for the whole.
+        if far_end_is_slow(&sender, piece).await || is_last {
+            return;
+        }
+    }
 }
 
 #[derive(serde::Deserialize, utoipa::IntoParams)]

@@ -1,8 +1,9 @@
 //! Results on their way back: one exchange, files that the server lost, results that it refuses. Knows no processes.
 
-use super::{POLL_SECONDS, Talk, Word, attempt, key, lock, to_return};
+use super::{POLL_SECONDS, Talk, Word, attempt, key, to_return};
 use crate::client::CallError;
 use crate::http::types::{Attempt, Exchange, Exchanged, Return, Worth};
+use crate::mutex::lock;
 use crate::work::carry;
 use cairn_engine::{Cause, Outcome, Task, Token, WorkerId};
 use std::sync::atomic::Ordering;

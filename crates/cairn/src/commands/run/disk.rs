@@ -17,10 +17,6 @@ use cairn_serve::{Cap, Layout, Most, Unkept, Usage};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Until the real cap is set.
-// What is reserved is added to it, and differences are signed: two bits stay free.
-const NO_CAP: u64 = u64::MAX >> 2;
-
 /// The largest factor that is no mistake.
 // A judgement: whoever means bytes and not a factor is told.
 const MOST_SAFETY: f64 = 1000.0;
@@ -132,7 +128,7 @@ pub(crate) fn layout(
     // Any order will do to begin with: the keeper looks for one within the cap before the first task starts.
     let order = quick();
     let keeper = (sizes.apply(&mut model.files.storage).ok())
-        .and_then(|()| Keeper::new(model.files.storage.clone(), &order, NO_CAP).ok());
+        .and_then(|()| Keeper::new(model.files.storage.clone(), &order, Keeper::NO_CAP).ok());
     let mut keeper = keeper.ok_or_else(|| {
         Failure::usage(
             format!(

@@ -60,8 +60,8 @@ pub(super) fn run(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<
     let rules = Rules {
         retries: settings.flags.retries,
         failures: settings.flags.keep_going.unwrap_or(1),
-        // Nobody is silent here: the slots are this process. A quarter, since moments are added to it.
-        silence: cairn_engine::Span(u64::MAX / 4),
+        // Nobody is silent here: the slots are this process.
+        silence: cairn_engine::Span::EVER,
         ..Rules::default()
     };
     let setup = FamilySetup {

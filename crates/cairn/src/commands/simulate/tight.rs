@@ -11,7 +11,7 @@ use crate::layout;
 use crate::limits::Clock;
 use crate::output::Output;
 use cairn_dag::TaskId;
-use cairn_engine::caps_between;
+use cairn_engine::{Keeper, caps_between};
 use cairn_formats::size;
 use cairn_sim::{
     Admission, ListKind, ListOrders, Measure, Options, SimulateError, Study, endings,
@@ -173,8 +173,7 @@ impl<'f> Tight<'f> {
         };
         let endless = Arc::new(Admission::FitsNow {
             storage: self.ground.storage().clone(),
-            // As good as none, and what is added to it still fits.
-            cap: u64::MAX / 4,
+            cap: Keeper::NO_CAP,
         });
         let all = self.priorities.len();
         let free = self.played(&endless, all, read, scene, &options(POINT))?;
