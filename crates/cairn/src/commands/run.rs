@@ -35,7 +35,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
-    settings.check_report()?;
     match &settings.family {
         Some(family) => family::run(settings, family, out),
         None => run_flow(settings, out),

@@ -21,6 +21,7 @@ use crate::limits::{Clock, Limits};
 use crate::logs;
 use crate::output::Output;
 use crate::screen;
+use crate::spare;
 use cairn_dag::TaskId;
 use cairn_plan::Plan;
 use cairn_sim::Options;
@@ -52,6 +53,7 @@ impl Settings {
             ..flags.world.clone()
         };
         check_questions(&flags)?;
+        check_files(&flags)?;
         let world = world::Settings::new(volunteers::place(&flags.volunteers, world))?;
         volunteers::check(&flags, &world)?;
         let steady = |price| Ok((price, steady_world(&world)?));
@@ -116,6 +118,16 @@ fn steady_world(world: &world::Settings) -> Result<world::Settings, Failure> {
             "leave it out, or say how workers come and go: --up and --down, --stay or --walltime",
         )
     })
+}
+
+/// Nothing that is read is written over.
+fn check_files(flags: &cli::Simulate) -> Result<(), Failure> {
+    input::check(&flags.input, &flags.executed)?;
+    let mut read = input::named(&flags.input, &flags.executed, &flags.times.times);
+    read.extend(flags.world.trace.clone());
+    read.extend(flags.world.world_from.clone());
+    let cure = "name another file for what is written";
+    (flags.out.iter()).try_for_each(|path| spare::none_of(&read, path, cure))
 }
 
 /// Refuses prices and deadlines that nothing can have.

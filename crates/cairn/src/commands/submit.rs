@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::output::{Output, write_file};
 use crate::plural::counted;
 use crate::screen;
+use crate::spare;
 use crate::states;
 use cairn_dag::{Flow, TaskId, plain};
 use cairn_submit::slurm::Place;
@@ -89,7 +90,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     handover.is_nice = flags.nice;
     remark_unsaid(flags.engine, &handover, out);
     if flags.dry_run {
-        return write(flags.engine, &handover, &folder, out);
+        return write(settings, &handover, &folder, out);
     }
     let left = order.into_iter().filter(|t| !is_executed[t.index()]);
     let files = space::Wanted {
@@ -101,7 +102,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         places: std::cell::OnceCell::new(),
     };
     match call {
-        Some(call) => hand_over(flags.engine, call, &handover, &folder, out),
+        Some(call) => hand_over(settings, call, &handover, &folder, out),
         None => slurm::submit(settings, &handover, &files, &folder, out),
     }
 }
@@ -185,12 +186,19 @@ fn remark_unsaid(which: cli::Engine, handover: &Handover, out: &Output) {
 
 /// Writes what would be submitted.
 fn write(
-    which: cli::Engine,
+    settings: &Settings,
     handover: &Handover,
     folder: &Path,
     out: &Output,
 ) -> Result<(), Failure> {
+    let which = settings.flags.engine;
     let made = files(engine(which), handover, folder).map_err(|e| unfit(&e))?;
+    // All before the first: a workflow.yml in the folder may be the one that was read.
+    for file in &made {
+        let cure = "give another folder with --state, or -o for --dry-run";
+        let read = [&settings.flags.input.file];
+        spare::none_of(&read, &folder.join(&file.path), cure)?;
+    }
     for file in &made {
         let path = folder.join(&file.path);
         let parent = path.parent().unwrap_or(folder);
@@ -302,16 +310,17 @@ fn handed_over(which: cli::Engine, folder: &Path) -> Failure {
 
 /// Writes the files and calls the engine.
 fn hand_over(
-    which: cli::Engine,
+    settings: &Settings,
     (program, arguments): Call,
     handover: &Handover,
     folder: &Path,
     out: &Output,
 ) -> Result<(), Failure> {
+    let which = settings.flags.engine;
     let mark = mark(folder);
     let mut silent = *out;
     (silent.quiet, silent.json) = (true, false);
-    write(which, handover, folder, &silent)?;
+    write(settings, handover, folder, &silent)?;
     // Before the call: whoever is cut off does not know whether it came through. And only where there is none: two who planned at
     // the same time both saw that the folder was free.
     let made = std::fs::File::create_new(&mark).and_then(|mut to| to.write_all(b"handed over\n"));
