@@ -81,7 +81,7 @@ impl Report<'_> {
         value["answer"] = json!(self.answer());
         if let Some(deadline) = self.flags.deadline {
             let by_policy = self.by_policy(|p| {
-                let (share, ends) = self.within(p, deadline);
+                let (share, ends) = self.study.within(p, deadline);
                 estimate_json(share, Some(ends), false)
             });
             value["deadline"] = json!({ "seconds": deadline, "probability": by_policy });
@@ -139,22 +139,6 @@ impl Report<'_> {
         volunteers::is_told(&self.flags.volunteers)
     }
 
-    /// The share of runs that end within a time, and where its true value lies (Wilson 1927).
-    fn within(&self, policy: usize, deadline: f64) -> (f64, Interval) {
-        let times = self.study.outcomes[policy].column(Measure::Makespan);
-        // The normal quantile of 95 %. Wilson's, since with a share near 0 or 1 the plain interval would leave them.
-        let (n, z) = (times.len() as f64, 1.96f64);
-        let share = times.iter().filter(|t| **t <= deadline).count() as f64 / n;
-        let middle = (share + z * z / (2.0 * n)) / (1.0 + z * z / n);
-        let half =
-            z / (1.0 + z * z / n) * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
-        let ends = Interval {
-            low: (middle - half).max(0.0),
-            high: (middle + half).min(1.0),
-        };
-        (share, ends)
-    }
-
     /// A time in a unit that people use, with its interval.
     fn time(&self, mean: f64, interval: Option<Interval>) -> String {
         let (unit, words) = match self.scene.seconds {
@@ -206,7 +190,7 @@ impl Report<'_> {
             words += &format!(" With all of them trusted: {outcome}.");
         }
         if let Some(deadline) = self.flags.deadline {
-            let (share, ends) = self.within(0, deadline);
+            let (share, ends) = self.study.within(0, deadline);
             let (time, low, high) = (self.time(deadline, None), ends.low, ends.high);
             words += &format!(
                 " It ends within {time} with a probability of {share:.2} [{low:.2}, {high:.2}]."
@@ -277,7 +261,7 @@ impl Report<'_> {
                     row.push(size::words(mean(p, Measure::PeakDisk) as u128));
                 }
                 if let Some(deadline) = self.flags.deadline {
-                    row.push(format!("{:.2}", self.within(p, deadline).0));
+                    row.push(format!("{:.2}", self.study.within(p, deadline).0));
                 }
                 if let Some(price) = self.flags.price {
                     row.push(money(price * mean(p, Measure::WorkerTime) / 3600.0));
