@@ -58,7 +58,7 @@ impl Settings {
         volunteers::check(&flags, &world)?;
         let steady = |price| Ok((price, steady_world(&world)?));
         Ok(Settings {
-            steady: flags.steady_price.map(steady).transpose()?,
+            steady: flags.questions.steady_price.map(steady).transpose()?,
             limits: Limits::new(&flags.limits)?,
             options: world::options(&flags.runs)?,
             kinds: pictures::kinds(&flags.out, &KINDS)?,
@@ -133,8 +133,8 @@ fn check_files(flags: &cli::Simulate) -> Result<(), Failure> {
 /// Refuses prices and deadlines that nothing can have.
 fn check_questions(flags: &cli::Simulate) -> Result<(), Failure> {
     for (name, value) in [
-        ("--price", flags.price),
-        ("--steady-price", flags.steady_price),
+        ("--price", flags.questions.price),
+        ("--steady-price", flags.questions.steady_price),
     ] {
         if let Some(price) = value.filter(|p| !(p.is_finite() && *p >= 0.0)) {
             return Err(Failure::usage(
@@ -143,7 +143,11 @@ fn check_questions(flags: &cli::Simulate) -> Result<(), Failure> {
             ));
         }
     }
-    match flags.deadline.filter(|d| !(d.is_finite() && *d > 0.0)) {
+    match flags
+        .questions
+        .deadline
+        .filter(|d| !(d.is_finite() && *d > 0.0))
+    {
         Some(deadline) => Err(Failure::usage(
             format!("--deadline {deadline} is no time above zero"),
             "give a time such as --deadline 8h",

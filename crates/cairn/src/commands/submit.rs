@@ -58,7 +58,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let (flow, jobs) = (whole.flow, whole.jobs);
     let here = std::env::current_dir().map_err(|e| Failure::writing("this folder", &e))?;
     let folder = here.join(&settings.folder);
-    if let Some(workers) = flags.crew {
+    if let Some(workers) = flags.slurm.crew {
         return slurm::submit_crew(settings, workers, &here, &folder, out);
     }
     let call = match flags.dry_run {
@@ -86,8 +86,8 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         Wanted::Given(Policy::Fifo | Policy::Lifo) => Swaps::None,
         Wanted::Given(_) | Wanted::Auto => Swaps::Alike,
     };
-    handover.options.clone_from(&flags.sbatch);
-    handover.is_nice = flags.nice;
+    handover.options.clone_from(&flags.slurm.sbatch);
+    handover.is_nice = flags.slurm.nice;
     remark_unsaid(flags.engine, &handover, out);
     if flags.dry_run {
         return write(settings, &handover, &folder, out);
@@ -121,14 +121,9 @@ fn unfit(error: &HandoverError) -> Failure {
 
 /// The order that is wanted, parents first; says whose it is.
 fn planned(settings: &Settings, flow: &Arc<Flow>, out: &Output) -> Vec<TaskId> {
-    let flags = &settings.flags;
-    let learns = !flags.times.no_learnt_times;
-    let lookout = Lookout {
-        flow: Arc::clone(flow),
-        policy: flags.policy,
-        workers: settings.workers.clone(),
-        earlier: states::of_file(&flags.input.file).ok().filter(|_| learns),
-    };
+    let (flags, workers) = (&settings.flags, settings.workers.clone());
+    let state = states::of_file(&flags.input.file).ok();
+    let lookout = Lookout::new(flow, flags.policy, workers, &flags.times, state);
     let (order, about) = lookout.now(out);
     out.remark(&format!("order: {}", about.words()));
     order

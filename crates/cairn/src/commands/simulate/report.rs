@@ -79,14 +79,14 @@ impl Report<'_> {
         });
         // The sentence too: programs that only pass it on need not make one.
         value["answer"] = json!(self.answer());
-        if let Some(deadline) = self.flags.deadline {
+        if let Some(deadline) = self.flags.questions.deadline {
             let by_policy = self.by_policy(|p| {
                 let (share, ends) = self.study.within(p, deadline);
                 estimate_json(share, Some(ends), false)
             });
             value["deadline"] = json!({ "seconds": deadline, "probability": by_policy });
         }
-        if let Some(price) = self.flags.price {
+        if let Some(price) = self.flags.questions.price {
             let by_policy = self.by_policy(|p| cost_json(study, p, price));
             value["cost"] = json!({ "price": price, "policies": by_policy });
             if let Some(steady) = &self.steady {
@@ -189,14 +189,14 @@ impl Report<'_> {
             let outcome = volunteers::outcome(self.study, place);
             words += &format!(" With all of them trusted: {outcome}.");
         }
-        if let Some(deadline) = self.flags.deadline {
+        if let Some(deadline) = self.flags.questions.deadline {
             let (share, ends) = self.study.within(0, deadline);
             let (time, low, high) = (self.time(deadline, None), ends.low, ends.high);
             words += &format!(
                 " It ends within {time} with a probability of {share:.2} [{low:.2}, {high:.2}]."
             );
         }
-        if let Some(price) = self.flags.price {
+        if let Some(price) = self.flags.questions.price {
             let hours = self.study.summary(0, Measure::WorkerTime).mean / 3600.0;
             words += &format!(" It costs {}", money(price * hours));
             if let Some(steady) = &self.steady {
@@ -260,10 +260,10 @@ impl Report<'_> {
                 if self.told.is_some() {
                     row.push(size::words(mean(p, Measure::PeakDisk) as u128));
                 }
-                if let Some(deadline) = self.flags.deadline {
+                if let Some(deadline) = self.flags.questions.deadline {
                     row.push(format!("{:.2}", self.study.within(p, deadline).0));
                 }
-                if let Some(price) = self.flags.price {
+                if let Some(price) = self.flags.questions.price {
                     row.push(money(price * mean(p, Measure::WorkerTime) / 3600.0));
                 }
                 row
@@ -280,8 +280,8 @@ impl Report<'_> {
             (tells, "undone"),
             (tells, "endless"),
             (self.told.is_some(), "disk"),
-            (self.flags.deadline.is_some(), "in time"),
-            (self.flags.price.is_some(), "cost"),
+            (self.flags.questions.deadline.is_some(), "in time"),
+            (self.flags.questions.price.is_some(), "cost"),
         ];
         let asked = asked.into_iter().filter(|a| a.0).map(|a| a.1);
         HEADER.into_iter().chain(asked).collect()
