@@ -53,6 +53,7 @@ pub struct EligibilityCurves<'a> {
 const WIDTH: f64 = 880.0;
 const PLOT_HEIGHT: f64 = 340.0;
 /// Height of the strip under the axis that shows where our order is optimal.
+// Chosen by eye: seen at once, and not taken for a second plot.
 const STRIP: f64 = 8.0;
 /// Up to this many steps each optimal one gets its own ring on the curve.
 // 880 pixels leave some 13 a step then: closer, rings of seven pixels and their borders would touch.

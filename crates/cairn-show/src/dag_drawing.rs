@@ -131,6 +131,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_task_is_counted_in_its_box_and_the_first_is_known() {
+        // A source, and thirty tasks of one kind below it that share a box.
+        let dag = Dag::from_arcs(31, (1..31).map(|t| (0, t)).collect()).unwrap();
+        let kinds: Vec<&str> = (0..31).map(|t| if t == 0 { "a" } else { "b" }).collect();
+        let drawing = DagDrawing {
+            kinds: &kinds,
+            nodes: Nodes::AtMost(5),
+            ..DagDrawing::new("", &dag)
+        };
+        let boxes = drawing.draw().unwrap().boxes();
+        assert_eq!(boxes.of_task.len(), 31);
+        assert!(boxes.sizes.len() < 31);
+        for (b, (&size, &first)) in (0..).zip(boxes.sizes.iter().zip(&boxes.first)) {
+            let inside: Vec<u32> = (0..31)
+                .filter(|&t| boxes.of_task[t as usize] == b)
+                .collect();
+            assert_eq!(inside.len(), size as usize);
+            assert_eq!(inside.first(), Some(&first));
+        }
+    }
+
+    #[test]
     fn lists_that_do_not_fit_are_refused() {
         let dag = Dag::from_arcs(2, vec![(0, 1)]).unwrap();
         let base = DagDrawing::new("", &dag);

@@ -438,6 +438,7 @@ impl<'a> Facts<'a> {
 /// The kinds that a stage is called by, in the order in which its tasks follow each other: the most telling, and those
 /// of which there are about as many.
 fn main_kinds(stage: &Stage) -> impl Iterator<Item = u32> + '_ {
+    // Chosen by eye: three names fit into a box; more would be cut to pieces.
     const MOST: usize = 3;
     let most = stage.kinds[0].1;
     // Within a tenth: 500 aligns and 498 sorts go together under both names, 500 and 20 do not.
@@ -458,6 +459,7 @@ fn main_kinds(stage: &Stage) -> impl Iterator<Item = u32> + '_ {
 
 /// The groups before and behind a node, with the arcs to them.
 fn neighbours(collapsed: &Collapsed, node: u32, names: &[String]) -> String {
+    // Chosen by eye: a tip is read at a glance, and the neighbours with the most arcs come first.
     const SHOWN: usize = 5;
     let mut out = String::new();
     for before in [true, false] {

@@ -13,6 +13,7 @@ use cairn_dag::{Dag, TaskId, narrow, wide};
 /// A drawing that fits this needs no other shape.
 // Chosen by eye: about what a browser's window shows on a desktop.
 const HANDY: (f64, f64) = (1500.0, 1100.0);
+// Chosen by eye, in pixels: the smallest text that is read with ease, since a drawing is mostly text.
 const MARGIN: f64 = 20.0;
 const SIZE: f64 = 11.0;
 // Chosen by eye: bends need less room than boxes, and parts that have no arc between them stand visibly apart.
@@ -367,6 +368,7 @@ fn thickness(arcs: usize) -> f64 {
 const BULK: f64 = 260.0;
 const LONGEST_NAME: f64 = 150.0;
 const LONGEST_LABEL: f64 = 210.0;
+// By eye as well: lines of text of size 11 stand apart, and the strip of kinds is seen without being a box of its own.
 const LINE: f64 = 15.0;
 const STRIP: f64 = 8.0;
 

@@ -1,5 +1,7 @@
 //! Why a figure could not be drawn.
 
+use crate::text;
+
 /// The data handed over do not fit together, or the picture cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -51,4 +53,24 @@ pub enum ShowError {
     /// The SVG text could not be read back or encoded.
     #[error("cannot make a PNG: {0}")]
     Png(String),
+}
+
+impl ShowError {
+    /// Something called so has a value that cannot be drawn.
+    pub(crate) fn bad_value(what: &'static str, name: &str) -> ShowError {
+        let name = text::clean(name);
+        ShowError::BadValue { what, name }
+    }
+
+    /// Refuses the first of some numbers, each with its name, that is not finite.
+    pub(crate) fn unless_finite<'a>(
+        what: &'static str,
+        numbers: impl IntoIterator<Item = (&'a str, f64)>,
+    ) -> Result<(), ShowError> {
+        let mut numbers = numbers.into_iter();
+        match numbers.find(|(_, value)| !value.is_finite()) {
+            Some((name, _)) => Err(ShowError::bad_value(what, name)),
+            None => Ok(()),
+        }
+    }
 }

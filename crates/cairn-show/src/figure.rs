@@ -19,6 +19,17 @@ pub struct Figure {
     index_is_order: bool,
 }
 
+/// Which tasks are in which box of a drawn dag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Boxes {
+    /// The box of each task.
+    pub of_task: Vec<u32>,
+    /// By box: how many tasks are in it.
+    pub sizes: Vec<u32>,
+    /// By box: the first of them.
+    pub first: Vec<u32>,
+}
+
 impl Figure {
     /// The same figure, where names can be looked for: each with the node it is in, in an order that means something.
     pub(crate) fn with_index(self, index: Vec<(u32, String)>, index_is_order: bool) -> Figure {
@@ -33,6 +44,23 @@ impl Figure {
     /// other than dags.
     pub fn index(&self) -> &[(u32, String)] {
         &self.index
+    }
+
+    /// Of a dag drawn in the order of its tasks: the box of each task, how many tasks each box has, and the first of them.
+    pub fn boxes(&self) -> Boxes {
+        let of_task: Vec<u32> = self.index.iter().map(|&(node, _)| node).collect();
+        let many = of_task.iter().max().map_or(0, |&b| b as usize + 1);
+        let (mut sizes, mut first) = (vec![0; many], vec![0; many]);
+        // Backwards, so that the first task of a box is the last to be written.
+        for (task, &b) in of_task.iter().enumerate().rev() {
+            sizes[b as usize] += 1;
+            first[b as usize] = task as u32;
+        }
+        Boxes {
+            of_task,
+            sizes,
+            first,
+        }
     }
 
     /// Whether the index is in the order of a schedule.

@@ -90,11 +90,13 @@ pub struct HeatMap<'a> {
     pub decimals: u32,
 }
 
+// Chosen by eye, in pixels: a cell is three times as high as its number, so that those of neighbours stand apart.
 const SIZE: f64 = 12.0;
 const CELL_HEIGHT: f64 = 38.0;
 /// Steps of the colour bar.
 // An odd number, so that the neutral colour has a step of its own in the middle.
 const BAR_STEPS: usize = 41;
+// Chosen by eye: seven pixels a step, which look like one slope.
 const BAR_WIDTH: f64 = 280.0;
 
 impl HeatMap<'_> {
@@ -163,10 +165,7 @@ impl HeatMap<'_> {
             if !cell.is_drawable() || !positive {
                 let (r, c) = (i / self.columns.labels.len(), i % self.columns.labels.len());
                 let name = format!("{}, {}", self.rows.labels[r], self.columns.labels[c]);
-                return Err(ShowError::BadValue {
-                    what: "heat map",
-                    name: text::clean(&name),
-                });
+                return Err(ShowError::bad_value("heat map", &name));
             }
         }
         Ok(())

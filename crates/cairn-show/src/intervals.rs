@@ -49,7 +49,7 @@ pub struct Intervals<'a> {
     pub reference: Option<f64>,
 }
 
-// Chosen by eye.
+// Chosen by eye, in pixels: names, bars and numbers of a row fit side by side, and rows stand apart by more than a line of text.
 const WIDTH: f64 = 760.0;
 const ROW: f64 = 28.0;
 const SIZE: f64 = 12.0;
@@ -98,16 +98,10 @@ impl Intervals<'_> {
     }
 
     fn check(&self) -> Result<(), ShowError> {
-        let bad = |name: &str| ShowError::BadValue {
-            what: "intervals",
-            name: text::clean(name),
-        };
-        if let Some(row) = self.rows.iter().find(|row| !row.estimate.is_drawable()) {
-            return Err(bad(row.name));
-        }
-        match self.reference.is_some_and(|r| !r.is_finite()) {
-            true => Err(bad("reference")),
-            false => Ok(()),
+        const WHAT: &str = "intervals";
+        match self.rows.iter().find(|row| !row.estimate.is_drawable()) {
+            Some(row) => Err(ShowError::bad_value(WHAT, row.name)),
+            None => ShowError::unless_finite(WHAT, self.reference.map(|r| ("reference", r))),
         }
     }
 

@@ -37,7 +37,7 @@ mod tradeoff;
 pub use curves::{EligibilityCurves, Series};
 pub use dag_drawing::{DagDrawing, Direction, Nodes};
 pub use error::ShowError;
-pub use figure::{Figure, LabelBox};
+pub use figure::{Boxes, Figure, LabelBox};
 pub use heat_map::{Estimate, HeatAxis, HeatMap, HeatScale};
 pub use html::{Captioned, Page, Table};
 pub use intervals::{IntervalRow, Intervals};

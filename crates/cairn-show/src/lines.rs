@@ -53,6 +53,7 @@ pub struct Lines<'a> {
 // As wide and high as eligibility curves: both stand on one page.
 const WIDTH: f64 = 880.0;
 const PLOT_HEIGHT: f64 = 340.0;
+// Names at levels and marks: as small as tick labels, so that lines stay in front.
 const SIZE: f64 = 11.0;
 /// Points of a line that are kept for each pixel.
 // As many as `curves` keeps: no peak is lost between two pixels.
@@ -68,13 +69,7 @@ impl Lines<'_> {
             .flat_map(|l| (l.points.iter()).flat_map(|&(x, y)| [(l.name, x), (l.name, y)]));
         let others = self.levels.iter().copied();
         let marks = self.marks.iter().flat_map(|&(n, x, y)| [(n, x), (n, y)]);
-        let mut numbers = of_lines.chain(others).chain(marks);
-        if let Some((name, _)) = numbers.find(|(_, value)| !value.is_finite()) {
-            return Err(ShowError::BadValue {
-                what: "lines",
-                name: text::clean(name),
-            });
-        }
+        ShowError::unless_finite("lines", of_lines.chain(others).chain(marks))?;
         let mut canvas = Canvas::new();
         let entries = self.legend_entries();
         let y = legend::headed(&mut canvas, self.title, self.subtitle, &entries, WIDTH);

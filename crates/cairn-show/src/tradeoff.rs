@@ -50,6 +50,7 @@ pub struct Tradeoff<'a> {
     pub bound: Option<f64>,
 }
 
+// Chosen by eye, in pixels: as wide as the figure of intervals. Names of points are smaller than titles, as many stand together.
 const WIDTH: f64 = 760.0;
 const PLOT_HEIGHT: f64 = 320.0;
 const SIZE: f64 = 11.0;
@@ -64,14 +65,9 @@ impl Tradeoff<'_> {
     /// [`ShowError::BadValue`] for a number that is not finite.
     pub fn draw(&self) -> Result<Figure, ShowError> {
         let points = self.points.iter();
-        let numbers = points.flat_map(|p| [(p.memory, p.name), (p.area, p.name)]);
-        let mut numbers = numbers.chain(self.bound.map(|bound| (bound, "bound")));
-        if let Some((_, name)) = numbers.find(|(value, _)| !value.is_finite()) {
-            return Err(ShowError::BadValue {
-                what: "trade-off",
-                name: text::clean(name),
-            });
-        }
+        let numbers = points.flat_map(|p| [(p.name, p.memory), (p.name, p.area)]);
+        let numbers = numbers.chain(self.bound.map(|bound| ("bound", bound)));
+        ShowError::unless_finite("trade-off", numbers)?;
         let mut canvas = Canvas::new();
         let entries = self.legend_entries();
         let y = legend::headed(&mut canvas, self.title, self.subtitle, &entries, WIDTH);

@@ -37,6 +37,7 @@ mod pool_run;
 mod pool_serve;
 mod portfolio;
 mod random;
+mod rematch;
 mod running;
 mod served;
 mod sighting;
@@ -67,6 +68,7 @@ pub use pool::{Breaks, Crew, Lease, Link, Pool, PoolSettings, Tail};
 pub use portfolio::{
     Challenger, Chosen, Plays, challenge, choose, joint_ratio, play_afresh, usual_worlds,
 };
+pub use rematch::Rematch;
 pub use served::{Knows, Serving, Terms};
 pub use sighting::{Glimpse, Sighting};
 pub use spread::Spread;
@@ -74,7 +76,9 @@ pub use statistics::{Interval, Ratio, Summary, median};
 pub use study::{Endings, Options, Outcome, Replay, Study, endings, replay, simulate};
 pub use study_pools::{STUDY_POOLS, StudyPool};
 pub use throttled::Throttled;
-pub use tight::{ListKind, ListOrders, fastest_first, mean_time, play_lists};
+pub use tight::{
+    ListKind, ListOrders, TimeByCap, faster_list, fastest_first, mean_time, play_lists,
+};
 pub use trace::{Trace, TraceError};
 pub use workload::Workload;
 pub use world::World;

@@ -5,6 +5,7 @@ use crate::error::SimulateError;
 use crate::gate::Admission;
 use crate::served::{Knows, Serving};
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::places;
 use std::sync::Arc;
 
 /// A named way to choose among eligible tasks.
@@ -260,13 +261,9 @@ pub(crate) struct Ranking {
 
 impl Ranking {
     pub(crate) fn from_order(order: &[TaskId]) -> Ranking {
-        let mut position = vec![0; order.len()];
-        for (i, task) in order.iter().enumerate() {
-            position[task.index()] = i as u32;
-        }
         Ranking {
             task_at: order.to_vec(),
-            position,
+            position: places(order),
         }
     }
 

@@ -53,6 +53,11 @@ impl Default for PoolSettings {
     }
 }
 
+/// The most workers of a pool.
+// A judgement: each is a record and an event from the start, and beyond a million a mistyped number would take all memory before
+// the first task.
+pub(crate) const MOST_WORKERS: u32 = 1_000_000;
+
 /// How long a worker is up and down in turn. A worker that goes down loses its tasks and the results it holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Breaks {
@@ -158,9 +163,7 @@ impl Pool {
             breaks,
             crew,
         } = settings;
-        // Each is a record and an event from the start: beyond a million a mistyped number would take all memory
-        // before the first task. A judgement.
-        let good = (1..=1_000_000).contains(&workers);
+        let good = (1..=MOST_WORKERS).contains(&workers);
         check(
             good,
             "the number of workers",

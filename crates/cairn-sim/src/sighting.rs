@@ -12,6 +12,7 @@ const SELDOM: f64 = 60.0;
 // A judgement, as those below: the first workers of a batch system come over some seconds.
 const FIRST: f64 = 5.0;
 /// Fewer returns than this, or than two a processor, say little of who works.
+// With fewer a speed rests on a time or two; with many more a short run would be over before anybody chooses again.
 const RETURNS: u64 = 32;
 /// A crew is another one when it has a fourth more or less processors, or speeds that differ by so much more or less: the
 /// standard deviation of their logarithms.

@@ -182,6 +182,7 @@ const BELL: f64 = 1.959_963_984_540_054;
 
 /// The number that Student's t with so many degrees of freedom exceeds in size one time in twenty.
 fn student(freedom: usize) -> f64 {
+    // The 97.5 % quantiles of one to nine degrees, as every table has them: the expansion below is no good there.
     const FEW: [f64; 9] = [
         12.706_204_736_432_1,
         4.302_652_729_749_5,
@@ -206,6 +207,20 @@ fn student(freedom: usize) -> f64 {
         + odd(&[3.0, 16.0, 5.0]) / (96.0 * v.powi(2))
         + odd(&[-15.0, 17.0, 19.0, 3.0]) / (384.0 * v.powi(3))
         + odd(&[-945.0, -1920.0, 1482.0, 776.0, 79.0]) / (92_160.0 * v.powi(4))
+}
+
+/// A share of runs, and where its true value lies with 95 % (Wilson 1927): with a share near 0 or 1 the plain interval would
+/// leave them. Of no runs it is not a number.
+pub(crate) fn share(hits: usize, runs: usize) -> (f64, Interval) {
+    let (n, z) = (runs as f64, BELL);
+    let share = hits as f64 / n;
+    let middle = (share + z * z / (2.0 * n)) / (1.0 + z * z / n);
+    let half = z / (1.0 + z * z / n) * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
+    let ends = Interval {
+        low: (middle - half).max(0.0),
+        high: (middle + half).min(1.0),
+    };
+    (share, ends)
 }
 
 /// The middle one, or the mean of the two in the middle.
@@ -233,6 +248,26 @@ mod tests {
     use super::*;
     use crate::Spread;
     use crate::random::{Purpose, Stream};
+
+    /// By the definition: the ends are those true shares from which the share seen is just as far as chance goes.
+    #[test]
+    fn intervals_of_shares_end_where_chance_ends() {
+        for runs in [1usize, 2, 7, 50, 1000] {
+            for hits in [0, 1, runs / 3, runs / 2, runs - 1, runs] {
+                let (seen, ends) = share(hits, runs);
+                assert!(0.0 <= ends.low && ends.low < ends.high && ends.high <= 1.0);
+                for end in [ends.low, ends.high] {
+                    let chance = BELL * (end * (1.0 - end) / runs as f64).sqrt();
+                    // At 0 and 1 nothing is left to chance, but for rounding.
+                    let apart = match (seen - end).abs() < 1e-12 {
+                        true => end.min(1.0 - end),
+                        false => ((seen - end).abs() - chance).abs(),
+                    };
+                    assert!(apart < 1e-9, "{hits} of {runs}: {ends:?}");
+                }
+            }
+        }
+    }
 
     fn draws(spread: Spread, count: usize, seed: u64) -> Vec<f64> {
         let mut stream = Stream::new(seed, 0, Purpose::Durations, 0);

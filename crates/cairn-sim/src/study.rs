@@ -5,7 +5,7 @@ use crate::error::{SimulateError, positive};
 use crate::measures::{Event, Measure, Measures};
 use crate::policy::Policy;
 use crate::stage::{Buffers, Stage};
-use crate::statistics::{Ratio, Summary, ratio, summarise};
+use crate::statistics::{Interval, Ratio, Summary, ratio, share, summarise};
 use crate::workload::Workload;
 use crate::world::World;
 use cairn_dag::Dag;
@@ -88,6 +88,16 @@ impl Study {
     pub fn ratio(&self, first: usize, second: usize, measure: Measure) -> Option<Ratio> {
         let [first, second] = [first, second].map(|p| self.outcomes[p].column(measure));
         ratio(&first, &second)
+    }
+
+    /// The share of a policy's runs that end within a time, and where its true value lies with 95 %.
+    ///
+    /// # Panics
+    /// If there is no such policy.
+    pub fn within(&self, policy: usize, deadline: f64) -> (f64, Interval) {
+        let runs = &self.outcomes[policy].runs;
+        let ended = runs.iter().filter(|run| run.makespan <= deadline);
+        share(ended.count(), runs.len())
     }
 
     /// Whether every makespan ratio of the first policy is known to within `precision`.

@@ -1,5 +1,6 @@
 //! The pools of the published study: volatile workers, sized by the width of a dag. Knows no dag.
 
+use crate::pool::MOST_WORKERS;
 use crate::{Breaks, Crew, Lease, PoolSettings, SettingError, Spread, World};
 
 /// A pool of volatile workers, sized by the width of the dag.
@@ -56,7 +57,7 @@ impl StudyPool {
         let spell = |times: f64| Spread::Exponential { mean: times * unit };
         World::pool(PoolSettings {
             // One worker alone takes as long in any order.
-            workers: (width.saturating_mul(times) / over).clamp(2, 1_000_000),
+            workers: (width.saturating_mul(times) / over).clamp(2, MOST_WORKERS),
             breaks: Some(Breaks {
                 up: spell(self.up),
                 down: spell(self.down),

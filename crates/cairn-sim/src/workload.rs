@@ -3,7 +3,8 @@
 use crate::error::{SettingError, SimulateError, check, not_negative};
 use crate::random::{Purpose, Stream};
 use crate::spread::{Sampler, Spread};
-use cairn_dag::Dag;
+use cairn_dag::{Dag, TaskId};
+use cairn_kernel::Rows;
 
 /// What the tasks of one dag take.
 ///
@@ -177,49 +178,36 @@ impl Workload {
         if self.bytes.iter().all(|&b| b == 0.0) {
             return BytesByChild::default();
         }
-        let mut start = Vec::with_capacity(dag.len() + 1);
-        start.push(0u32);
-        for task in dag.tasks() {
-            start.push(start[task.index()] + dag.parents(task).len() as u32);
-        }
-        // Arcs come sorted by parent, and each child's parents are sorted, so a cursor a child suffices.
-        let mut cursor = start.clone();
-        let mut bytes = vec![0.0; dag.arc_count()];
-        for ((_, child), &b) in dag.arcs().zip(&self.bytes) {
-            bytes[cursor[child.index()] as usize] = b;
-            cursor[child.index()] += 1;
-        }
-        BytesByChild { start, bytes }
+        // Arcs come sorted by parent, and so do the parents of each child.
+        let children = (0..dag.len()).flat_map(|t| dag.children(TaskId::new(t)));
+        let bytes = children.copied().zip(self.bytes.iter().copied());
+        BytesByChild(Rows::by_row(dag.len(), bytes))
     }
 }
 
 /// Bytes along arcs, grouped by child and in the order of the child's parents.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct BytesByChild {
-    start: Vec<u32>,
-    bytes: Vec<f64>,
-}
+pub(crate) struct BytesByChild(Rows<f64>);
 
 impl BytesByChild {
     /// Bytes from the k-th parent of `child`.
     #[inline]
     pub(crate) fn get(&self, child: usize, k: usize) -> f64 {
-        if self.bytes.is_empty() {
+        if self.is_empty() {
             0.0
         } else {
-            self.bytes[self.start[child] as usize + k]
+            self.0.row(child)[k]
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
+        self.0.is_empty()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cairn_dag::TaskId;
 
     #[test]
     fn unknown_durations_take_the_mean() {

@@ -41,6 +41,7 @@ mod worth;
 
 use crate::cli::Command;
 use crate::failure::Failure;
+use crate::input;
 use crate::limits::Limits;
 use crate::output::Output;
 
@@ -122,7 +123,10 @@ pub(crate) fn prepare(command: Command, out: &Output) -> Result<Ready, Failure> 
             let settings = plan::Settings::new(flags)?;
             within(settings.limits, move |out| plan::run(&settings, out))
         }
-        Command::Verify(flags) => ready(move |out| verify::run(&flags, out)),
+        Command::Verify(flags) => {
+            input::check(&flags.input, &flags.executed)?;
+            ready(move |out| verify::run(&flags, out))
+        }
         Command::Prio(flags) => {
             let settings = prio::Settings::new(flags, out)?;
             within(settings.limits, move |out| prio::run(&settings, out))
@@ -132,6 +136,7 @@ pub(crate) fn prepare(command: Command, out: &Output) -> Result<Ready, Failure> 
             within(settings.limits, move |out| explain::run(&settings, out))
         }
         Command::Batch(flags) => {
+            input::check(&flags.input, &flags.executed)?;
             let limits = Limits::new(&flags.limits)?;
             within(limits, move |out| batch::run(&flags, &limits, out))
         }

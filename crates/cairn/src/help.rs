@@ -83,6 +83,7 @@ fn groups(command: &Command, width: usize) -> String {
 
 /// All groups have one left column.
 fn padded(rows: Vec<(String, String)>) -> Vec<(String, String)> {
+    // The longest name of a command.
     const LONGEST: usize = "completions".len();
     let pad = |(name, about): (String, String)| (format!("{name:LONGEST$}"), about);
     rows.into_iter().map(pad).collect()

@@ -11,7 +11,7 @@ use cairn_formats::{
     Format, Place, ReadLimits, Report, Source, closest, is_rescue, rescue_file, rescued,
 };
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A flow that was read, and what there is to say about the reading.
 pub(crate) struct Read {
@@ -44,6 +44,28 @@ pub(crate) fn folder(input: &cli::Input) -> &Path {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     }
+}
+
+/// Refuses what can be seen to be wrong before anything is read.
+pub(crate) fn check(input: &cli::Input, executed: &cli::Executed) -> Result<(), Failure> {
+    match executed.executed == "@-" && input.file == Path::new("-") {
+        false => Ok(()),
+        true => Err(Failure::usage(
+            "standard input cannot be both the workflow and the list of executed tasks",
+            "name a file for one of them",
+        )),
+    }
+}
+
+/// Every file that flags name to be read: the workflow, the list of executed tasks, logs.
+pub(crate) fn named(
+    input: &cli::Input,
+    executed: &cli::Executed,
+    logs: &[PathBuf],
+) -> Vec<PathBuf> {
+    let list = executed.executed.strip_prefix('@').map(PathBuf::from);
+    let named = std::iter::once(input.file.clone()).chain(list);
+    named.chain(logs.iter().cloned()).collect()
 }
 
 /// Reads the input, all of it, or fails with every problem found.
@@ -174,7 +196,7 @@ pub(crate) fn open_whole(
         announced = Some((path.display().to_string(), tasks.len()));
     }
     // After the rescue file: both count, and names are checked against what either says.
-    let listed = listed(executed, input, &flow, &mut report)?;
+    let listed = listed(executed, &flow, &mut report)?;
     listed.iter().for_each(|t| is_executed[t.index()] = true);
     // Whoever lists tasks lists all of them: a parent left out is a slip. DAGMan's own word is believed, with a warning.
     if let Listed::Names(names) = &listed
@@ -284,22 +306,11 @@ impl Listed {
 }
 
 /// The tasks of `--executed`: names with commas, @FILE with one a line, or @FILE with a rescue file.
-fn listed(
-    executed: &cli::Executed,
-    input: &cli::Input,
-    flow: &Flow,
-    report: &mut Report,
-) -> Result<Listed, Failure> {
+fn listed(executed: &cli::Executed, flow: &Flow, report: &mut Report) -> Result<Listed, Failure> {
     let Some(path) = executed.executed.strip_prefix('@') else {
         let names = executed.executed.split(',');
         return find_all(names, flow).map(Listed::Names);
     };
-    if path == "-" && input.file == Path::new("-") {
-        return Err(Failure::usage(
-            "standard input cannot be both the workflow and the list of executed tasks",
-            "name a file for one of them",
-        ));
-    }
     // A list of nothing is a list: a run that has just begun.
     if std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == 0) {
         return Ok(Listed::Names(Vec::new()));

@@ -79,10 +79,7 @@ impl Limits {
 
     /// The time begins to run.
     pub(crate) fn clock(&self) -> Clock {
-        Clock {
-            start: Instant::now(),
-            limit: self.time,
-        }
+        Clock::lasting(self.time)
     }
 }
 
@@ -94,6 +91,14 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
+    /// From now on for so long.
+    pub(crate) fn lasting(time: Duration) -> Clock {
+        Clock {
+            start: Instant::now(),
+            limit: time,
+        }
+    }
+
     /// A question that answers yes once the time is up or Ctrl-C was pressed.
     pub(crate) fn stop(&self) -> impl Fn() -> bool + Sync + use<> {
         self.stop_before(Duration::ZERO)
@@ -108,10 +113,7 @@ impl Clock {
 
     /// Half of the time that is left, for work with as much still to come.
     pub(crate) fn half(&self) -> Clock {
-        Clock {
-            start: Instant::now(),
-            limit: self.limit.saturating_sub(self.start.elapsed()) / 2,
-        }
+        Clock::lasting(self.limit.saturating_sub(self.start.elapsed()) / 2)
     }
 
     fn stop_before(&self, end: Duration) -> impl Fn() -> bool + Sync + use<> {
@@ -140,16 +142,10 @@ mod tests {
     #[test]
     fn half_of_the_time_that_is_left() {
         let limit = Duration::from_secs(1000);
-        let clock = Clock {
-            start: Instant::now(),
-            limit,
-        };
+        let clock = Clock::lasting(limit);
         let half = clock.half();
         assert!(half.limit <= limit / 2 && half.limit > limit / 3);
-        let over = Clock {
-            start: Instant::now(),
-            limit: Duration::ZERO,
-        };
+        let over = Clock::lasting(Duration::ZERO);
         assert!(over.half().stop()());
     }
 }

@@ -3,9 +3,16 @@
 use crate::failure::Failure;
 use std::path::Path;
 
-/// Refuses to write onto one of the files that are `read`.
+/// Refuses to write onto one of the files that are `read`; in both, '-' is what it is on the command line.
 pub(crate) fn none_of<P: AsRef<Path>>(read: &[P], out: &Path, cure: &str) -> Result<(), Failure> {
-    let mut read = read.iter().map(AsRef::as_ref);
+    if out == Path::new("-") {
+        return Ok(());
+    }
+    // What is piped in may still be a file: `cairn convert - x.dag < x.dag`.
+    let mut read = read.iter().map(|path| match path.as_ref() {
+        path if path == Path::new("-") => Path::new("/dev/stdin"),
+        path => path,
+    });
     match read.find(|read| is_same_file(read, out)) {
         None => Ok(()),
         Some(same) => Err(Failure::usage(

@@ -279,26 +279,3 @@ fn a_certificate_is_for_the_plans_own_order() {
     }
     assert_eq!(cairn(&["plan", &dag, "--certificate", "-"]).code, 2);
 }
-
-#[test]
-fn the_workflow_is_never_written_over() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let picture = folder.path().join("flow.svg");
-    let (_kept, dag, _) = prepared();
-    let text = std::fs::read(&dag).expect("the workflow");
-    std::fs::write(&picture, &text).expect("a copy");
-    let picture = picture.to_str().expect("a plain path");
-    for line in [
-        vec!["plan", &dag, "--certificate", &dag],
-        vec!["show", picture, "--format", "dagman", "-o", picture],
-    ] {
-        let run = cairn(&line);
-        assert_eq!(run.code, 2, "{line:?}: {run:?}");
-        assert!(run.stderr.contains("would be overwritten"), "{run:?}");
-        assert_eq!(
-            std::fs::read(line[1]).expect("still there"),
-            text,
-            "{line:?}"
-        );
-    }
-}

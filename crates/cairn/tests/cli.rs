@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{cairn, cairn_with_input, root, row};
+use common::{cairn, cairn_at, cairn_with_input, root, row};
 use serde_json::Value;
 
 /// Every file in `examples/`.
@@ -175,5 +175,59 @@ fn two_steps_that_conflict_are_shown_by_name() {
             "steps": [1, 2], "gains": [2, 4], "sets": [["fork"], ["left", "right"]],
         });
         assert_eq!(json["proof"]["pair"], pair);
+    }
+}
+
+#[test]
+fn nothing_that_is_read_is_written_over() {
+    const LINES: [&str; 16] = [
+        "plan flow.dag --certificate flow.dag",
+        "plan flow.dag --executed @list --certificate list",
+        "plan flow.dag --times log.csv --certificate log.csv",
+        "show flow.svg --format dagman -o flow.svg",
+        "show flow.dag --executed @list.svg -o x.svg -o list.svg",
+        "simulate flow.json --runs 1 -o flow.json",
+        "simulate flow.dag --runs 1 --executed @list.json -o list.json",
+        "simulate flow.dag --runs 1 --times log.json -o log.json",
+        "simulate study.json --runs 1 --grid --gaps 1 --sizes 1 -o .",
+        "study study.json --runs 1 --gaps 1 --sizes 1 -o .",
+        "prio flow.dag --executed @list -o list",
+        "prio flow.dag --times log.csv -o log.csv",
+        "run flow.dag --run true --report flow.dag",
+        "run flow.dag --run true --times log.csv --report log.csv",
+        "submit workflow.dag --engine htcondor --run true --dry-run -o .",
+        "submit workflow.yml --engine pegasus --run true --dry-run -o .",
+    ];
+    let dag = "JOB a a.sub\nJOB b b.sub\nPARENT a CHILD b\n";
+    let json = r#"{"task": [{"name": "a"}, {"name": "b", "after": ["a"]}]}"#;
+    let files = [
+        ("flow.dag", dag),
+        ("workflow.dag", dag),
+        ("flow.svg", dag),
+        ("flow.json", json),
+        ("study.json", json),
+        ("workflow.yml", "digraph { a -> b }"),
+        ("list", "a\n"),
+        ("list.json", "a\n"),
+        ("list.svg", "a\n"),
+        ("log.csv", "name,seconds\na,3\n"),
+        ("log.json", "name,seconds\na,3\n"),
+    ];
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).expect("a file");
+    }
+    for line in LINES {
+        let arguments: Vec<&str> = line.split(' ').collect();
+        let run = cairn_at(folder.path(), 200, &arguments, b"");
+        assert_eq!(run.code, 2, "{line}: {run:?}");
+        assert!(
+            run.stderr.contains("would be overwritten"),
+            "{line}: {run:?}"
+        );
+        for (name, text) in files {
+            let now = std::fs::read_to_string(folder.path().join(name)).expect("still there");
+            assert_eq!(now, text, "{line}: {name}");
+        }
     }
 }

@@ -211,6 +211,28 @@ const SHEETS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "errors-logs",
+        &[
+            "times logs/condor",
+            "times logs/condor-mixed",
+            "times logs/jobstate",
+            "times logs/ninja",
+            "times logs/ninja-empty",
+            "times logs/sacct-nameless",
+            "times logs/sacct-timeless",
+            "times logs/sacct-long",
+            "times logs/sacct-short",
+            "times logs/sacct-never",
+            "times logs/sacct-backwards",
+            "times logs/benchmark",
+            "times logs/nextflow",
+            "times logs/nextflow-nameless",
+            "times logs",
+            "times inner",
+            "times examples/variant-calling.json logs/ninja --json",
+        ],
+    ),
+    (
         "errors-runs",
         &[
             "run",
@@ -233,6 +255,12 @@ const SHEETS: &[(&str, &[&str])] = &[
             "run --family nonsense --run true",
             "run --family mesh --run true",
             "run --family mesh:0 --run true",
+            "run --family mesh:3 --run {nobody}",
+            "run -",
+            "run examples/word-count.toml --run {",
+            "run examples/word-count.toml --disk 5GB --ignore-files",
+            "run examples/variant-calling.json --run true --disk 5GB --dry-run",
+            "run huge.toml --disk 5GB --dry-run",
             "serve",
             "serve missing.toml --state s",
             "serve cycle.dag --state s",
@@ -244,6 +272,7 @@ const SHEETS: &[(&str, &[&str])] = &[
             "serve examples/word-count.toml --volunteers 1 --quorum 3 --state s",
             "serve examples/word-count.toml --cert missing.pem --key missing.key --state s",
             "serve examples/word-count.toml --book examples --state s",
+            "serve examples/word-count.toml --policy ic --slots 4 --state s",
             "submit",
             "submit examples/word-count.toml",
             "submit examples/word-count.toml --engine nonsense",
@@ -259,6 +288,8 @@ const SHEETS: &[(&str, &[&str])] = &[
             "submit examples/word-count.toml --engine slurm --sbatch=short",
             "submit examples/word-count.toml --engine slurm --disk 5GB --dry-run -o out",
             "submit examples/word-count.toml --engine slurm --poll NaN",
+            "submit - --engine slurm --crew 3 --state s",
+            "submit examples/word-count.toml --engine slurm --disk 5GB --crew 3",
             "work",
             "work nowhere --token-file missing",
             "work http://127.0.0.1:9",
@@ -268,6 +299,7 @@ const SHEETS: &[(&str, &[&str])] = &[
             "work http://127.0.0.1:9 --token-file empty.dag --memory much",
             "work http://127.0.0.1:9 --token-file empty.dag --disk much",
             "work http://127.0.0.1:9 --token-file empty.dag --lifetime 0",
+            "work http://127.0.0.1:9 --token-file prose.md --shared . --disk 5GB",
             "status",
             "status nowhere --token-file missing",
             "status http://127.0.0.1:9",
@@ -309,6 +341,15 @@ const SHEETS: &[(&str, &[&str])] = &[
             "prio examples/courses.csv",
             "prio examples/thumbnails.makeflow",
             "prio - --in-place",
+            "prio packed.dag.gz --in-place",
+            "prio top.dag",
+            "prio inner/outside.dag -o out",
+            "prio again.dag --in-place --backup .kept",
+            "plan twins.dot --executed same",
+            "plan - --executed @-",
+            "plan odd.jsonl --order",
+            "simulate examples/release.json -o examples/release.json",
+            "study examples/README.md prose.md -o study",
             "man nowhere",
         ],
     ),
@@ -345,6 +386,7 @@ const SHEETS: &[(&str, &[&str])] = &[
             "show examples/release.dag",
             "show examples/release.dag -o x.gif",
             "show examples/release.dag -o x.svg --what all",
+            "show examples/release.dag -o x.svg --what disk",
             "gen nonsense",
             "gen mesh",
             "gen mesh x",
@@ -364,6 +406,8 @@ const SHEETS: &[(&str, &[&str])] = &[
             "plan examples/release.dag --memory-cap 1GB",
             "plan examples/variant-calling.json --memory-cap 1kB",
             "plan examples/release.dag --memory-cap 4 --policy fifo",
+            "plan examples/variant-calling.json --memory-cap 1GB --disk 1GB",
+            "plan examples/variant-calling.json --disk 5GB --default-size big",
         ],
     ),
     (
@@ -392,6 +436,19 @@ const SHEETS: &[(&str, &[&str])] = &[
             "simulate examples/release.dag --durations nonsense",
             "simulate examples/variant-calling.json --world pool --up 1 --down 1",
             "simulate examples/release.dag -o x.gif",
+            "simulate examples/release.dag --slots 4 --price 1 --steady-price 2",
+            "simulate examples/release.dag --price -1",
+            "simulate examples/release.dag --deadline 0",
+            "simulate examples/release.dag --workers 9 --volunteers --policies heft",
+            "simulate examples/release.dag --workers 9 --volunteers --volunteer-deadline 0",
+            "simulate examples/release.dag --noise 11",
+            "simulate examples/release.dag --noise 0.3 --durations study",
+            "simulate examples/release.dag --world batches --world-from ninja_log",
+            "simulate examples/release.dag --world-from seconds.csv",
+            "simulate examples/release.dag --world pool --speeds 9",
+            "simulate examples/release.dag --world batches --slots 3",
+            "simulate examples/release.dag --grid -o a -o b",
+            "simulate examples/release.dag --grid -o a --policies ic",
             "study -o study --gaps 0 --runs 1",
             "study -o study --gaps x",
             "study -o study --sizes 0 --runs 1",
@@ -420,6 +477,36 @@ const BAD: &[(&str, &[&str])] = &[
             "JOB a a.sub\nRETRY a many\n",
             "JOB a a.sub\nCONNECT a b\n",
             "JOB a a.sub\nVARS a x=1\n",
+            "JOB parent a.sub\n",
+            "JOB a a.sub FAST\n",
+            "JOB a {\n",
+            "JOB a { executable = x\n",
+            "SUBMIT-DESCRIPTION a\n",
+            "SUBMIT-DESCRIPTION a b\n",
+            "PARENT CHILD a\n",
+            "JOB a a.sub\nPARENT a CHILD\n",
+            "JOB a a.sub\nSCRIPT\n",
+            "JOB a a.sub\nSCRIPT MID a x\n",
+            "JOB a a.sub\nSCRIPT PRE a\n",
+            "JOB a a.sub\nTOLERANCE a\n",
+            "JOB a a.sub\nTOLERANCE a few\n",
+            "JOB a a.sub\nTOLERANCE a 3 SOON\n",
+            "JOB a a.sub\nVARS a\n",
+            "JOB a a.sub\nVARS a =\"1\"\n",
+            "JOB a a.sub\nVARS a x\n",
+            "JOB a a.sub\nVARS a x==\"1\"\n",
+            "JOB a a.sub\nVARS a x=\n",
+            "JOB a a.sub\nVARS a queue=\"1\"\n",
+            "JOB a a.sub\nVARS a +=\"1\"\n",
+            "JOB a \"a.sub\n",
+            "JOB a a.sub\nDOT\n",
+            "JOB a a.sub\nRETRY a 1 2\n",
+            "JOB a a.sub\nMAXJOBS c many\n",
+            "JOB a a.sub\nABORT-DAG-ON a 1 RETURN 300\n",
+            "JOB a a.sub\nPRE_SKIP a x\n",
+            "CATEGORY\n",
+            "PIN_IN a 0\n",
+            "ENV PUT x=1\n",
         ],
     ),
     (
@@ -451,6 +538,8 @@ const BAD: &[(&str, &[&str])] = &[
             "pegasus: '5.0'\njobs: 4\n",
             "pegasus: '5.0'\njobs:\n- name: x\n",
             "pegasus: '5.0'\njobs:\n- {id: a, name: x, type: job}\njobDependencies:\n- {id: b, children: [a]}\n",
+            "pegasus: '5.0'\njobs:\n- {id: a, name: x, type: job, profiles: {pegasus: {cores: many}}}\n",
+            "pegasus: '5.0'\njobs:\n- {id: a, name: x, type: job, profiles: {pegasus: {runtime: -1}}}\n",
         ],
     ),
     (
@@ -485,6 +574,11 @@ const BAD: &[(&str, &[&str])] = &[
             "2\n0 1 0\n1 1 2 0\n",
             "1\n0 -1 0\n",
             "2\n0 1 0\n1 x 0\n",
+            "x y\n",
+            "3\n0 1 0\n1 1 1 0\n",
+            "1\n0 1 2 0\n",
+            "1\n0 0 0\n1 1 1 x\n2 0 1 1\n",
+            " \n",
         ],
     ),
     (
@@ -511,6 +605,12 @@ const BAD: &[(&str, &[&str])] = &[
             "TASK a t 1\nTASK a t 1\n",
             "TASK a t 1\nEDGE a b\n",
             "TASK a t 1\nFILE f x\n",
+            "TASK a\n",
+            "EDGE a\n",
+            "TASK a -x 1 prog\n",
+            "TASK a -m lots prog\n",
+            "TASK a -m 5\n",
+            "TASK a t -1\n",
         ],
     ),
     ("csv", &["a\nb\n", "a,b\n\"c,d\n", "a,b\n,\n", "a,b\nb,a\n"]),
@@ -534,6 +634,27 @@ const BAD: &[(&str, &[&str])] = &[
             "{\"task\": [{\"name\": \"a\", \"cpus\": -1}]}",
             "{\"task\": [{\"name\": \"a\", \"inputs\": [{\"bytes\": 7}]}]}",
             "{\"x\": 1}",
+            "{\"task\": 3}",
+            "{\"task\": [3]}",
+            "{\"task\": [{\"name\": \"a\", \"name\": \"b\"}]}",
+            "{\"task\": [{\"name\": \"a\", \"after\": 3}]}",
+            "{\"task\": [{\"name\": \"a\", \"tags\": 3}]}",
+            "{\"task\": [{\"name\": \"a\", \"tags\": [\"\"]}]}",
+            "{\"task\": [{\"name\": \"a\", \"outputs\": 3}]}",
+            "{\"task\": [{\"name\": \"a\", \"outputs\": [3]}]}",
+            "{\"task\": [{\"name\": \"a\", \"outputs\": [{\"path\": \"x\", \"path\": \"y\"}]}]}",
+            "{\"task\": [{\"name\": \"a\", \"outputs\": [{\"path\": \"x\", \"size\": 3}]}]}",
+            "{\"task\": [{\"name\": \"a\", \"inputs\": [{\"path\": \"x\", \"temp\": true}]}]}",
+            "{\"task\": [{\"name\": \"a\", \"pools\": 3}]}",
+            "{\"task\": [{\"name\": \"a\", \"pools\": {\"\": 1}}]}",
+            "{\"task\": [{\"name\": \"a\", \"memory\": \"much\"}]}",
+            "{\"task\": [{\"name\": \"a\", \"seconds\": \"long\"}]}",
+            "{\"task\": [{\"name\": \"\"}]}",
+            "{\"task\": []}",
+            "{\"sweep\": [{\"over\": {\"x\": []}, \"task\": {\"name\": \"a-{x}\"}}]}",
+            "{\"sweep\": [{\"over\": {\"x\": [1, 2]}, \"task\": {\"name\": \"a\"}}]}",
+            "{\"sweep\": [{\"over\": {\"x\": [1, 2]}, \"task\": {\"name\": \"a-{y}\"}}]}",
+            "{\"sweep\": [{\"over\": {\"x\": {\"file\": \"missing.txt\"}}, \"task\": {\"name\": \"a-{x}\"}}]}",
         ],
     ),
     (
@@ -547,6 +668,9 @@ const BAD: &[(&str, &[&str])] = &[
         ],
     ),
 ];
+
+/// `JOB a a.sub` and the end of the line, as gzip packs it.
+const PACKED: &[u8] = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff\xf3\xf2\x77\x52\x48\x54\x48\xd4\x2b\x2e\x4d\xe2\x02\x00\x38\xb0\x84\x0e\x0c\x00\x00\x00";
 
 /// Files that the sheets of errors speak of.
 const FILES: &[(&str, &[u8])] = &[
@@ -576,6 +700,29 @@ const FILES: &[(&str, &[u8])] = &[
         b"# ninja log v5\n0\t1200\t0\ta.o\t1f\n10\t900\t0\tb.o\t2f\n1200\t1500\t0\tapp\t3f\n",
     ),
     ("warned.dag", b"JOB a a.sub\nNODE_STATUS_FIL x\n"),
+    ("again.dag", b"JOB a a.sub\nJOB b b.sub\nPARENT a CHILD b\n"),
+    ("again.dag.kept", b"JOB a a.sub\n"),
+    ("part.dag", b"JOB p p.sub\n"),
+    ("top.dag", b"SPLICE s part.dag\nJOB a a.sub\nPARENT a CHILD s\n"),
+    ("inner/outside.dag", b"SPLICE s ../part.dag\nJOB a a.sub\nPARENT a CHILD s\n"),
+    ("odd.jsonl", b"{\"name\":\"a\\nb\"}\n"),
+    ("twins.dot", b"digraph { a [label=same]; b [label=same]; a -> b }"),
+    ("huge.toml", b"[[task]]\nname = 'a'\nrun = 'true'\noutputs = [{ path = 'x', bytes = 1000000000000000000 }]\n"),
+    ("packed.dag.gz", PACKED),
+    ("logs/condor", b"000 (001.000.000) 2024-01-01 10:00:00 Job submitted\n...\nnonsense\n"),
+    ("logs/condor-mixed", b"005 (001.000.000) 2024-01-01 10:00:00 Job terminated.\n\t(1) Normal termination (return value 0)\n...\n"),
+    ("logs/jobstate", b"1700000000 INTERNAL *** DAGMAN_STARTED 1 ***\nnonsense\n"),
+    ("logs/ninja", b"# ninja log v5\n0\tx\t0\ta.o\t1f\n"),
+    ("logs/ninja-empty", b"# ninja log v5\n"),
+    ("logs/sacct-nameless", b"JobID|State|Elapsed\n1|COMPLETED|00:00:01\n"),
+    ("logs/sacct-timeless", b"JobID|JobName|State\n1|a|COMPLETED\n"),
+    ("logs/sacct-long", b"JobID|JobName|State|Elapsed\n1|a|b|COMPLETED|00:00:01\n"),
+    ("logs/sacct-short", b"JobID|JobName|State|Elapsed\n1|a\n"),
+    ("logs/sacct-never", b"JobID|JobName|State|Elapsed\n1|a|COMPLETED|soon\n"),
+    ("logs/sacct-backwards", b"JobID|JobName|State|Start|End\n1|a|COMPLETED|2024-01-02T00:00:00|2024-01-01T00:00:00\n"),
+    ("logs/benchmark", b"s\th:m:s\tmax_rss\nx\t0:00:01\t5\n"),
+    ("logs/nextflow", b"task_id\tname\tstatus\trealtime\n1\ta\tCOMPLETED\tsoon\n"),
+    ("logs/nextflow-nameless", b"task_id\thash\tstatus\trealtime\n1\ta\tCOMPLETED\t3s\n"),
 ];
 
 /// A folder with the examples and the bad files.
@@ -591,7 +738,9 @@ fn workshop() -> TempDir {
         std::fs::copy(root().join("examples").join(name), examples.join(name)).unwrap();
     }
     for (name, bytes) in FILES {
-        std::fs::write(folder.path().join(name), bytes).unwrap();
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
     }
     folder
 }
@@ -875,4 +1024,128 @@ fn every_command_and_every_format_has_its_sheet() {
             "{format}"
         );
     }
+}
+
+/// What the command line says of bad flags and cannot be had here: where it is said, and why not.
+const UNHEARD: &[(&str, &str)] = &[
+    (
+        "found no order under a cap",
+        "a search that fails: needs a dag that is hard",
+    ),
+    ("cannot draw:", "a picture beyond what a PNG holds"),
+    ("cannot read {shown} again", "the file goes away meanwhile"),
+    (
+        "has changed since it was read",
+        "the file changes meanwhile",
+    ),
+    (
+        "the volunteers of this state",
+        "needs a state with volunteers: tests/volunteers.rs",
+    ),
+    (
+        "this state has tokens of",
+        "needs a state with volunteers: tests/volunteers.rs",
+    ),
+    (
+        "this state was begun with --quorum",
+        "needs a state with volunteers: tests/volunteers.rs",
+    ),
+    ("holds the submission of", "needs a Slurm: tests/submit.rs"),
+    (
+        "is not found: is {engine} installed",
+        "hangs on what is installed",
+    ),
+    ("no server is reached by hq", "needs HyperQueue"),
+    (
+        "was handed to {engine} before",
+        "needs an engine that takes files",
+    ),
+    (
+        "cannot be started: {e}",
+        "needs a program that cannot be started",
+    ),
+    ("ended with {}: {}", "needs an engine that fails"),
+    (
+        "SBATCH_CLUSTERS",
+        "a variable of the environment: tests/submit.rs",
+    ),
+    ("is not UTF-8", "a path that is no text"),
+    (
+        "there is no home folder",
+        "needs an environment without one",
+    ),
+    (
+        "the path of this program is no text",
+        "needs another path of this program",
+    ),
+];
+
+#[test]
+fn whatever_is_said_of_flags_is_in_a_sheet() {
+    let mut said = String::new();
+    for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots")).unwrap()
+    {
+        said += &std::fs::read_to_string(file.unwrap().path()).unwrap();
+    }
+    let said = on_one_line(&said);
+    let mut left: BTreeSet<&str> = UNHEARD.iter().map(|(words, _)| *words).collect();
+    let mut unheard = Vec::new();
+    for (place, literal) in sources().iter().flat_map(refusals) {
+        if let Some((known, _)) = UNHEARD.iter().find(|(words, _)| literal.contains(words)) {
+            left.remove(known);
+            continue;
+        }
+        // Between braces stands what is filled in.
+        let parts = literal
+            .split('{')
+            .map(|p| p.split_once('}').map_or(p, |(_, rest)| rest));
+        let longest = parts
+            .map(on_one_line)
+            .max_by_key(String::len)
+            .unwrap_or_default();
+        if !said.contains(longest.trim()) {
+            unheard.push(format!("{place}: {literal}"));
+        }
+    }
+    assert!(unheard.is_empty(), "in no sheet:\n{}", unheard.join("\n"));
+    assert!(left.is_empty(), "nobody says this any more: {left:?}");
+}
+
+/// Every source of the command line, with its path.
+fn sources() -> Vec<(String, String)> {
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => found.push((
+                    path.display().to_string(),
+                    std::fs::read_to_string(&path).unwrap(),
+                )),
+            }
+        }
+    }
+    found
+}
+
+/// The first words of every refusal of a source, where they stand there as text.
+fn refusals((place, code): &(String, String)) -> Vec<(String, String)> {
+    let texts = code.split("Failure::usage(").skip(1).filter_map(|behind| {
+        let behind = behind.trim_start();
+        let behind = behind
+            .strip_prefix("format!(")
+            .unwrap_or(behind)
+            .trim_start();
+        let text = behind.strip_prefix('"')?.split('"').next()?;
+        Some((place.clone(), text.replace("\\\n", " ")))
+    });
+    texts.collect()
+}
+
+/// As in a sheet, without the lines and marks that a terminal's width makes.
+fn on_one_line(text: &str) -> String {
+    let words = text.split_whitespace().filter(|word| *word != "!");
+    words.collect::<Vec<_>>().join(" ")
 }

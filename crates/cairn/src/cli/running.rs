@@ -226,34 +226,37 @@ pub(crate) struct Submit {
     /// Sizes that are not measured count so many times
     #[arg(long, value_name = "FACTOR", default_value_t = cairn_engine::SAFETY, requires = "disk")]
     pub(crate) safety: f64,
-    /// Have at most N jobs in the queue; the rest follows as they end, while this program runs
-    #[arg(long, value_name = "N", help_heading = "Slurm", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) max_queued: Option<u32>,
-    /// Have later tasks yield by --nice too, and not by the time of submission alone
-    #[arg(long, help_heading = "Slurm")]
-    pub(crate) nice: bool,
-    /// An option for sbatch, as in --sbatch=--partition=short; may be given again
-    #[arg(
-        long,
-        value_name = "OPTION",
-        help_heading = "Slurm",
-        allow_hyphen_values = true
-    )]
-    pub(crate) sbatch: Vec<String>,
-    /// Stay until all is executed or has failed
-    #[arg(long, help_heading = "Slurm")]
-    pub(crate) watch: bool,
-    /// End all jobs of this submission
-    #[arg(long, help_heading = "Slurm", conflicts_with_all = ["watch", "dry_run"])]
-    pub(crate) cancel: bool,
-    /// How often to look at the queue
-    #[arg(long, value_name = "TIME", default_value = "5s", help_heading = "Slurm", value_parser = span::seconds)]
-    pub(crate) poll: f64,
-    /// One job with N workers of our own inside, for many short tasks
-    #[arg(long, value_name = "N", help_heading = "Slurm", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["watch", "cancel", "nice", "max_queued"])]
-    pub(crate) crew: Option<u32>,
+    #[command(flatten)]
+    pub(crate) slurm: Slurm,
     #[command(flatten)]
     pub(crate) times: Times,
+}
+
+/// How Slurm is asked.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Slurm")]
+pub(crate) struct Slurm {
+    /// Have at most N jobs in the queue; the rest follows as they end, while this program runs
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_queued: Option<u32>,
+    /// Have later tasks yield by --nice too, and not by the time of submission alone
+    #[arg(long)]
+    pub(crate) nice: bool,
+    /// An option for sbatch, as in --sbatch=--partition=short; may be given again
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    pub(crate) sbatch: Vec<String>,
+    /// Stay until all is executed or has failed
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// End all jobs of this submission
+    #[arg(long, conflicts_with_all = ["watch", "dry_run"])]
+    pub(crate) cancel: bool,
+    /// How often to look at the queue
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = span::seconds)]
+    pub(crate) poll: f64,
+    /// One job with N workers of our own inside, for many short tasks
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["watch", "cancel", "nice", "max_queued"])]
+    pub(crate) crew: Option<u32>,
 }
 
 /// An engine that takes a plan.
@@ -359,42 +362,34 @@ pub(crate) struct Serve {
     /// The same for all volunteers together [default: half of what is free when the server starts]
     #[arg(long, value_name = "SIZE", help_heading = "Volunteers")]
     pub(crate) all_uploads: Option<String>,
-    /// Speak TLS with a certificate made here; workers know it by the fingerprint that is printed
-    #[arg(long, help_heading = "Security")]
-    pub(crate) tls: bool,
-    /// Speak TLS with this certificate (PEM)
-    #[arg(
-        long,
-        value_name = "FILE",
-        help_heading = "Security",
-        requires = "key",
-        conflicts_with = "tls"
-    )]
-    pub(crate) cert: Option<PathBuf>,
-    /// The key of the certificate (PEM)
-    #[arg(
-        long,
-        value_name = "FILE",
-        help_heading = "Security",
-        requires = "cert"
-    )]
-    pub(crate) key: Option<PathBuf>,
-    /// Make new tokens; the old ones are worth nothing any more
-    #[arg(long, help_heading = "Security")]
-    pub(crate) rotate_tokens: bool,
-    /// How long new tokens are good for, such as 30d [default: for ever]
-    #[arg(long, value_name = "TIME", help_heading = "Security", value_parser = span::seconds)]
-    pub(crate) token_lifetime: Option<f64>,
-    /// The largest file that workers may send, such as 100GB
-    #[arg(
-        long,
-        value_name = "BYTES",
-        default_value = "64GB",
-        help_heading = "Security"
-    )]
-    pub(crate) largest_file: String,
+    #[command(flatten)]
+    pub(crate) security: Security,
     #[command(flatten)]
     pub(crate) times: Times,
+}
+
+/// Who is let in, and how the server is known.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Security")]
+pub(crate) struct Security {
+    /// Speak TLS with a certificate made here; workers know it by the fingerprint that is printed
+    #[arg(long)]
+    pub(crate) tls: bool,
+    /// Speak TLS with this certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "tls")]
+    pub(crate) cert: Option<PathBuf>,
+    /// The key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub(crate) key: Option<PathBuf>,
+    /// Make new tokens; the old ones are worth nothing any more
+    #[arg(long)]
+    pub(crate) rotate_tokens: bool,
+    /// How long new tokens are good for, such as 30d [default: for ever]
+    #[arg(long, value_name = "TIME", value_parser = span::seconds)]
+    pub(crate) token_lifetime: Option<f64>,
+    /// The largest file that workers may send, such as 100GB
+    #[arg(long, value_name = "BYTES", default_value = "64GB")]
+    pub(crate) largest_file: String,
 }
 
 /// Who gets which task.

@@ -166,32 +166,34 @@ pub(crate) struct Simulate {
     /// Durations of tasks: file, unit (1 each), study (Normal(1, 0.1)) or a SPREAD [default: file, else study]
     #[arg(long, value_name = "WHENCE", value_parser = spread::durations, help_heading = "World")]
     pub(crate) durations: Option<Durations>,
-    /// Say how likely it is to end within this time
-    #[arg(long, value_name = "TIME", value_parser = span::seconds, allow_negative_numbers = true, help_heading = "Questions")]
-    pub(crate) deadline: Option<f64>,
-    /// Say what it costs at this price of a worker for an hour, busy or not
-    #[arg(
-        long,
-        value_name = "PRICE",
-        allow_negative_numbers = true,
-        help_heading = "Questions"
-    )]
-    pub(crate) price: Option<f64>,
-    /// The price of an hour on workers that stay: says what as many of them would cost and take
-    #[arg(
-        long,
-        value_name = "PRICE",
-        allow_negative_numbers = true,
-        requires = "price",
-        help_heading = "Questions"
-    )]
-    pub(crate) steady_price: Option<f64>,
+    #[command(flatten)]
+    pub(crate) questions: Questions,
     #[command(flatten)]
     pub(crate) runs: Runs,
     #[command(flatten)]
     pub(crate) executed: Executed,
     #[command(flatten)]
     pub(crate) limits: LimitFlags,
+}
+
+/// What else is asked of the runs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Questions")]
+pub(crate) struct Questions {
+    /// Say how likely it is to end within this time
+    #[arg(long, value_name = "TIME", value_parser = span::seconds, allow_negative_numbers = true)]
+    pub(crate) deadline: Option<f64>,
+    /// Say what it costs at this price of a worker for an hour, busy or not
+    #[arg(long, value_name = "PRICE", allow_negative_numbers = true)]
+    pub(crate) price: Option<f64>,
+    /// The price of an hour on workers that stay: says what as many of them would cost and take
+    #[arg(
+        long,
+        value_name = "PRICE",
+        allow_negative_numbers = true,
+        requires = "price"
+    )]
+    pub(crate) steady_price: Option<f64>,
 }
 
 /// Workers that nobody vouches for, and what they are like.

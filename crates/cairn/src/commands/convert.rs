@@ -8,7 +8,7 @@ use crate::spare;
 use cairn_dag::Flow;
 use cairn_formats::{Format, Loss, LossKind, Report, Source, WriteError};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The format to write.
 pub(crate) fn format(settings: &cli::Convert) -> Result<Format, Failure> {
@@ -92,14 +92,7 @@ fn spare_the_input(
     format: Format,
     out: &Path,
 ) -> Result<(), Failure> {
-    if out == Path::new("-") {
-        return Ok(());
-    }
-    let mut read: Vec<PathBuf> = match input == Path::new("-") {
-        // What is piped in may still be a file: `cairn convert - x.dag < x.dag`.
-        true => vec![PathBuf::from("/dev/stdin")],
-        false => vec![input.to_owned()],
-    };
+    let mut read = vec![input.to_owned()];
     read.extend(cairn_formats::files_of(source, format));
     let cure = "choose another name for the output, or say --force";
     spare::none_of(&read, out, cure)

@@ -4,7 +4,7 @@ use super::caps::{Disk, DiskCap};
 use crate::failure::Failure;
 use crate::input::Read;
 use crate::output::Output;
-use crate::plural::counted;
+use crate::plural::{counted, first_few};
 use cairn_dag::{Flow, TaskId};
 use cairn_engine::{AreaByCap, Keeper, area_by_cap};
 use cairn_formats::size;
@@ -116,7 +116,7 @@ impl<'f> Model<'f> {
 
     fn doubt(&self, flow: &Flow) -> Option<String> {
         let unknown = &self.files.unknown;
-        let named = list(unknown.iter().map(|&f| self.shown(flow, f)), unknown.len());
+        let named = first_few(unknown.iter().map(|&f| self.shown(flow, f)), unknown.len());
         let files = counted(unknown.len(), "file");
         (!unknown.is_empty()).then(|| {
             format!(
@@ -139,7 +139,7 @@ impl<'f> Model<'f> {
             0 => String::new(),
             _ => {
                 let names = self.temporary().map(|f| self.shown(flow, f));
-                format!(" ({})", list(names, count))
+                format!(" ({})", first_few(names, count))
             }
         };
         let files = counted(count, "file");
@@ -177,7 +177,7 @@ impl<'f> Model<'f> {
                 let bytes = size::words(storage.bytes(f).into());
                 format!("{} ({bytes})", self.shown(flow, f))
             });
-            (!cut.is_empty()).then(|| list(files, cut.len()))
+            (!cut.is_empty()).then(|| first_few(files, cut.len()))
         };
         reason_words(&lean.bound, storage, &name, &cut)
     }
@@ -216,17 +216,6 @@ pub(crate) fn reason_words(
         name(task),
         before(task, files)
     )
-}
-
-/// The first few of many.
-fn list(items: impl Iterator<Item = String>, count: usize) -> String {
-    // Chosen by eye, as in `durations`: enough to recognise what is meant.
-    const NAMED: usize = 3;
-    let named: Vec<String> = items.take(NAMED).collect();
-    match count.saturating_sub(NAMED) {
-        0 => named.join(", "),
-        more => format!("{} and {more} more", named.join(", ")),
-    }
 }
 
 /// A cap that can be kept, with an order that keeps it and what no order can do without.
@@ -294,28 +283,13 @@ pub(crate) fn prepare<'f>(
     let storage = &model.files.storage;
     let lean = lean_order(flow.dag(), storage, wanted, &mut Work::until(stop));
     drop(progress);
-    let exact = |bytes: u64| size::exact(bytes.into());
     // Made whether or not the cap is kept: the answer and its certificate name it as well.
     let proof = model.proof(flow, &lean);
     // After the search, whatever the cap: a refusal is to say what would do.
-    let (most, flag) = (cap.bytes, caps.flag());
-    if most < lean.bound.bytes {
+    if cap.bytes < lean.peak {
         return Err(Failure::usage(
-            format!("no order stays within {} on the disk: {proof}", exact(most)),
-            match lean.is_least() {
-                true => format!("give at least {flag} {}", exact(lean.peak)),
-                false => format!("the smallest found needs {flag} {}", exact(lean.peak)),
-            },
-        ));
-    }
-    if most < lean.peak {
-        return Err(Failure::usage(
-            format!(
-                "found no order within {} on the disk (not a proof that there is none: no order needs less than {})",
-                exact(most),
-                exact(lean.bound.bytes)
-            ),
-            format!("the smallest found needs {flag} {}", exact(lean.peak)),
+            no_room(&lean, cap.bytes, "", &proof),
+            would_do(&lean, caps.flag(), lean.is_least()),
         ));
     }
     Ok(Ground {
@@ -325,6 +299,29 @@ pub(crate) fn prepare<'f>(
         proof,
         is_memory_cap: caps.is_memory_cap,
     })
+}
+
+/// Why no order, or none `of` a part, stays within a cap that is below the smallest peak found.
+pub(crate) fn no_room(lean: &Lean, cap: u64, of: &str, proof: &str) -> String {
+    let (within, least) = (
+        size::exact(cap.into()),
+        size::exact(lean.bound.bytes.into()),
+    );
+    match cap < lean.bound.bytes {
+        true => format!("no order{of} stays within {within} on the disk: {proof}"),
+        false => format!(
+            "found no order{of} within {within} on the disk (not a proof that there is none: no order needs less than {least})"
+        ),
+    }
+}
+
+/// The cap that would do, which is the smallest there is or the smallest found.
+pub(crate) fn would_do(lean: &Lean, flag: &str, is_least: bool) -> String {
+    let peak = size::exact(lean.peak.into());
+    match is_least {
+        true => format!("give at least {flag} {peak}"),
+        false => format!("the smallest found needs {flag} {peak}"),
+    }
 }
 
 impl Ground<'_> {

@@ -3,6 +3,7 @@
 use super::orders::tied;
 use crate::cli;
 use crate::failure::Failure;
+use crate::plural::first_few;
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_plan::{Hull, OverWork, Verdict, WeightError, Weights, Work, weighted_order};
 use cairn_theory::split::Decomposition;
@@ -55,26 +56,18 @@ impl Weighted {
 
 /// The duration of every task, or which tasks have none.
 fn all_seconds(flow: &Flow) -> Result<Vec<f64>, Failure> {
-    const NAMED: usize = 3;
     let without: Vec<TaskId> = (flow.dag().tasks())
         .filter(|&t| flow.seconds(t).is_none())
         .collect();
     if without.is_empty() {
         return Ok(flow.dag().tasks().filter_map(|t| flow.seconds(t)).collect());
     }
-    let named: Vec<String> = (without.iter().take(NAMED))
-        .map(|&task| format!("'{}'", flow.shown(task)))
-        .collect();
-    let more = match without.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let tasks = flow.dag().len();
+    let named = (without.iter()).map(|&task| format!("'{}'", flow.shown(task)));
+    let (tasks, many) = (flow.dag().len(), without.len());
+    let named = first_few(named, many);
     Err(Failure::usage(
         format!(
-            "--durations needs a duration for every task, but {} of {tasks} have none: {}{more}",
-            without.len(),
-            named.join(", ")
+            "--durations needs a duration for every task, but {many} of {tasks} have none: {named}"
         ),
         "give each of them one (seconds = … in a native flow file), or leave out --durations",
     ))

@@ -36,6 +36,7 @@ pub(crate) struct Settings {
 
 impl Settings {
     pub(crate) fn new(flags: cli::Explain) -> Result<Settings, Failure> {
+        input::check(&flags.input, &flags.executed)?;
         let server = flags.live.as_ref().zip(flags.token_file.as_ref());
         let server = server.map(|(url, token_file)| {
             remote::caller(&cli::Server {

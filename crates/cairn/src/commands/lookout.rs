@@ -11,7 +11,7 @@ use super::world;
 use super::worth;
 use crate::cli::{self, Policy, Wanted};
 use crate::failure::Failure;
-use crate::limits;
+use crate::limits::{self, Clock};
 use crate::logs;
 use crate::output::Output;
 use cairn_dag::{Flow, TaskId};
@@ -87,14 +87,30 @@ impl Workers {
 /// What is looked for, and for whom.
 #[derive(Clone)]
 pub(crate) struct Lookout {
-    pub(crate) flow: Arc<Flow>,
-    pub(crate) policy: Wanted,
-    pub(crate) workers: Workers,
+    flow: Arc<Flow>,
+    policy: Wanted,
+    workers: Workers,
     /// The state of earlier runs, which may tell times that nobody gave.
-    pub(crate) earlier: Option<PathBuf>,
+    earlier: Option<PathBuf>,
 }
 
 impl Lookout {
+    /// For these workers; `state` is that of earlier runs, if there may be any.
+    pub(crate) fn new(
+        flow: &Arc<Flow>,
+        policy: Wanted,
+        workers: Workers,
+        times: &cli::Times,
+        state: Option<PathBuf>,
+    ) -> Lookout {
+        Lookout {
+            flow: Arc::clone(flow),
+            policy,
+            workers,
+            earlier: state.filter(|_| !times.no_learnt_times),
+        }
+    }
+
     /// An order that takes no time to find.
     pub(crate) fn quick(&self) -> Vec<TaskId> {
         let policy = match self.policy {
@@ -133,17 +149,15 @@ impl Lookout {
         if self.is_long() {
             let (lookout, finished) = (self.clone(), Arc::clone(finished));
             std::thread::spawn(move || {
-                let begin = Instant::now();
-                let patience = lookout.patience();
+                let is_impatient = Clock::lasting(lookout.patience()).stop();
+                let is_late = Clock::lasting(PLANNING).stop();
                 let has_told = AtomicBool::new(false);
                 let stop = || {
-                    let passed = begin.elapsed();
                     // Tasks run, once they have an order or need not wait for it any more.
-                    if passed > patience || has_told.load(Ordering::Relaxed) {
+                    if is_impatient() || has_told.load(Ordering::Relaxed) {
                         make_room();
                     }
-                    let is_late = passed > PLANNING;
-                    is_late || finished.load(Ordering::Relaxed) || limits::is_interrupted()
+                    is_late() || finished.load(Ordering::Relaxed)
                 };
                 // Nobody listens when the run is over.
                 let settle = || {
@@ -198,10 +212,10 @@ impl Lookout {
             let Some(left) = handle.left() else {
                 return;
             };
-            let since = Instant::now();
+            let is_late = Clock::lasting(PLANNING).stop();
             let stop = || {
                 make_room();
-                is_over() || since.elapsed() > PLANNING
+                is_over() || is_late()
             };
             // What cannot be simulated stays as it is: it is looked at again with other workers.
             if let Ok(Some(found)) = again(&self.flow, &seen, &left, &stop) {
@@ -214,8 +228,7 @@ impl Lookout {
     /// The best order, for those who can wait, with all threads.
     pub(crate) fn now(&self, out: &Output) -> (Vec<TaskId>, About) {
         let _alive = out.progress("planning");
-        let begin = Instant::now();
-        let stop = || begin.elapsed() > PLANNING || limits::is_interrupted();
+        let stop = Clock::lasting(PLANNING).stop();
         let mut best = None;
         if self.is_long() {
             self.look(None, &stop, &|| (), &mut |found: Found| {

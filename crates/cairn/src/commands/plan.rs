@@ -41,6 +41,7 @@ pub(crate) struct Settings {
 
 impl Settings {
     pub(crate) fn new(flags: cli::Plan) -> Result<Settings, Failure> {
+        input::check(&flags.input, &flags.executed)?;
         let is_ic = flags.policy == Wanted::Given(Policy::Ic);
         if flags.certificate.is_some() && !is_ic {
             return Err(Failure::usage(
@@ -58,7 +59,8 @@ impl Settings {
         if let Some(path) = &flags.certificate {
             let cure = "name another file for the certificate";
             // At once, and not when the file is written: a minute's work would be lost.
-            spare::none_of(&[&flags.input.file], path, cure)?;
+            let read = input::named(&flags.input, &flags.executed, &flags.times.times);
+            spare::none_of(&read, path, cure)?;
         }
         if flags.durations && !is_ic {
             return Err(Failure::usage(

@@ -13,6 +13,7 @@ use crate::logs;
 use crate::output::{Output, replace_files, write_file};
 use crate::plural::counted;
 use crate::screen;
+use crate::spare;
 use cairn_dag::{Flow, TaskId};
 use cairn_formats::{
     EditedFile, ExistingPriorities, Format, PriorityError, Report, Source, set_priorities,
@@ -37,6 +38,7 @@ pub(crate) struct Settings {
 
 impl Settings {
     pub(crate) fn new(flags: cli::Prio, out: &Output) -> Result<Settings, Failure> {
+        input::check(&flags.input, &flags.executed)?;
         check_places(&flags, out)?;
         Ok(Settings {
             contest: Contest::new(flags.policy, &flags.contest)?,
@@ -157,10 +159,13 @@ impl Judged {
             written.unwrap_or(0) // what engines take for a task without one
         };
         let numbers: Vec<i64> = dag.tasks().map(number).collect();
+        let count = |o: &[TaskId]| profile(dag, o).expect("policies give topological orders");
         // What an engine makes of numbers, and what was meant: they differ where a number serves several tasks.
-        let orders = [&by_priority(dag, &numbers)[..], order];
-        let [reached, planned] =
-            orders.map(|o| profile(dag, o).expect("policies give topological orders"));
+        let reached = count(&by_priority(dag, &numbers));
+        let planned = match order == plan.order {
+            true => plan.profile.clone(),
+            false => count(order),
+        };
         let verdict = plan.judge(&reached);
         Judged {
             verdict,
@@ -231,6 +236,11 @@ fn check_places(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
             "standard output cannot take both the file and --json",
             "add -o OUT or --in-place",
         ));
+    }
+    if let Some(path) = &settings.out {
+        // But for the workflow itself: what is written there is the same text, with priorities.
+        let read = input::named(&settings.input, &settings.executed, &settings.times.times);
+        spare::none_of(&read[1..], path, "name another file with -o")?;
     }
     match settings.backup.as_deref() {
         Some(suffix) if suffix.is_empty() || suffix.contains(['/', '\\']) => Err(Failure::usage(

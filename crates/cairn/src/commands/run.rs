@@ -34,7 +34,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
-    settings.check_report()?;
     match &settings.family {
         Some(family) => family::run(settings, family, out),
         None => run_flow(settings, out),
@@ -132,13 +131,9 @@ fn offer(settings: &Settings, memory: Option<u64>) -> Offer {
 
 /// Who looks for orders beside the work.
 fn lookout(settings: &Settings, flow: &Arc<Flow>) -> Lookout {
-    let flags = &settings.flags;
-    Lookout {
-        flow: Arc::clone(flow),
-        policy: flags.policy,
-        workers: Workers::Here(settings.cpus),
-        earlier: (!flags.times.no_learnt_times).then(|| settings.state.clone()),
-    }
+    let (flags, workers) = (&settings.flags, Workers::Here(settings.cpus));
+    let state = Some(settings.state.clone());
+    Lookout::new(flow, flags.policy, workers, &flags.times, state)
 }
 
 /// What DAGMan would leave after a run that did not end well, so that it could go on from here.

@@ -82,12 +82,15 @@ pub(super) fn time(flag: &str, seconds: f64) -> Result<Duration, Failure> {
 impl Settings {
     pub(crate) fn new(flags: cli::Serve) -> Result<Settings, Failure> {
         // Before anything else: a token that went in clear once is no secret any more.
-        let is_clear = !flags.tls && flags.cert.is_none();
+        let is_clear = !flags.security.tls && flags.security.cert.is_none();
         if is_clear && !flags.listen.ip().is_loopback() {
             return Err(in_clear(&ServeError::Clear(flags.listen)));
         }
         let pools: Result<_, Failure> = flags.pool.iter().map(|text| pool(text)).collect();
-        let lifetime = flags.token_lifetime.map(|s| time("--token-lifetime", s));
+        let lifetime = flags
+            .security
+            .token_lifetime
+            .map(|s| time("--token-lifetime", s));
         let template = template(flags.run.as_deref())?;
         let all_uploads = flags.all_uploads.as_deref();
         Ok(Settings {
@@ -97,7 +100,7 @@ impl Settings {
             template,
             workers: Workers::expected(&flags.expected, flags.policy)?,
             input: flags.workflow.input(),
-            largest_file: caps::size("--largest-file", &flags.largest_file)?,
+            largest_file: caps::size("--largest-file", &flags.security.largest_file)?,
             uploads: (
                 caps::size("--volunteer-uploads", &flags.volunteer_uploads)?,
                 (all_uploads.map(|text| caps::size("--all-uploads", text))).transpose()?,
@@ -303,14 +306,9 @@ fn make_rules(
 
 /// Who looks for orders while tasks are served.
 fn lookout(settings: &Settings, flow: &Arc<Flow>) -> Lookout {
-    let flags = &settings.flags;
-    let earlier = states::of_file(&settings.input.file).ok();
-    Lookout {
-        flow: Arc::clone(flow),
-        policy: flags.policy,
-        workers: settings.workers.clone(),
-        earlier: earlier.filter(|_| !flags.times.no_learnt_times),
-    }
+    let (flags, workers) = (&settings.flags, settings.workers.clone());
+    let state = states::of_file(&settings.input.file).ok();
+    Lookout::new(flow, flags.policy, workers, &flags.times, state)
 }
 
 /// What there is to say of the disk while tasks are served.
@@ -462,7 +460,7 @@ fn tokens(settings: &Settings, store: &mut Store) -> Result<Tokens, Failure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |since| since.as_secs());
     let folder = settings.flags.state.join("tokens");
-    let replace = settings.flags.rotate_tokens;
+    let replace = settings.flags.security.rotate_tokens;
     let life = settings.token_lifetime;
     let count = settings.flags.volunteers;
     let tokens = Tokens::open(&folder, kept.clone(), replace, life, now);
@@ -499,7 +497,11 @@ fn tokens(settings: &Settings, store: &mut Store) -> Result<Tokens, Failure> {
 
 /// The certificate that the flags name. Loaded with the flags: a wrong path is told before a state is begun.
 fn given_certificate(flags: &cli::Serve) -> Result<Option<Certificate>, Failure> {
-    let files = flags.cert.as_ref().zip(flags.key.as_ref());
+    let files = flags
+        .security
+        .cert
+        .as_ref()
+        .zip(flags.security.key.as_ref());
     let loaded = files.map(|(certificate, key)| Certificate::load(certificate, key));
     loaded.transpose().map_err(|e| no_certificate(&e))
 }
@@ -507,7 +509,7 @@ fn given_certificate(flags: &cli::Serve) -> Result<Option<Certificate>, Failure>
 /// The certificate to serve with, if any.
 fn certificate(settings: &Settings) -> Result<Option<Certificate>, Failure> {
     let flags = &settings.flags;
-    if settings.certificate.is_some() || !flags.tls {
+    if settings.certificate.is_some() || !flags.security.tls {
         return Ok(settings.certificate.clone());
     }
     // Both, since workers here and elsewhere call it by different names.

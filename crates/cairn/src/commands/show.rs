@@ -45,9 +45,10 @@ impl Settings {
                 "write .html, or choose --what dag, blocks, curves or tradeoff",
             ));
         }
+        input::check(&flags.input, &flags.executed)?;
+        let read = input::named(&flags.input, &flags.executed, &[]);
         for path in &flags.out {
-            let cure = "name another file for the picture";
-            spare::none_of(&[&flags.input.file], path, cure)?;
+            spare::none_of(&read, path, "name another file for the picture")?;
         }
         let disk = caps::Disk::new(&flags.disk)?;
         if disk.is_none() && matches!(flags.what, Some(Drawing::Disk | Drawing::DiskCurve)) {

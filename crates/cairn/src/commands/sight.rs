@@ -1,15 +1,15 @@
 //! What the page of a run shows beside the run itself: the dag in boxes, and the bound that is proved. Runs nothing.
 
 use super::family::{Wanted, called};
-use crate::limits;
+use crate::limits::Clock;
 use cairn_dag::{Dag, Flow};
 use cairn_engine::{Implicit, Position, Task};
 use cairn_serve::http::Sight;
 use cairn_serve::live::{Bound, DagMap, Subject, few, profile};
-use cairn_show::{DagDrawing, Nodes};
+use cairn_show::{Boxes, DagDrawing, Nodes};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// So many boxes at the most; or twice as many single tasks.
 // Chosen by eye: a page can be zoomed, so that it holds five times what a printed figure does.
@@ -49,8 +49,7 @@ fn bound(plan: &cairn_plan::Plan<'_>) -> Bound {
 
 /// What no order exceeds, as far as it is found in that time.
 pub(crate) fn bound_within(flow: &Flow, time: Duration) -> Bound {
-    let begin = Instant::now();
-    let stop = || begin.elapsed() > time || limits::is_interrupted();
+    let stop = Clock::lasting(time).stop();
     let plan = cairn_plan::plan(flow.dag(), &cairn_plan::PlanEffort::default(), &stop);
     bound(&plan)
 }
@@ -74,11 +73,8 @@ impl Sight for Seen {
             let (flow, found) = (Arc::clone(&self.flow), Arc::clone(&self.bound));
             let is_over = Arc::clone(&self.is_over);
             std::thread::spawn(move || {
-                let begin = Instant::now();
-                let stop = || {
-                    let is_late = begin.elapsed() > PLANNING;
-                    is_late || is_over.load(Ordering::Relaxed) || limits::is_interrupted()
-                };
+                let is_late = Clock::lasting(PLANNING).stop();
+                let stop = || is_late() || is_over.load(Ordering::Relaxed);
                 let plan = cairn_plan::plan(flow.dag(), &cairn_plan::PlanEffort::default(), &stop);
                 // Nobody else sets it: the flag above lets one thread begin.
                 let _ = found.set(Some(Arc::new(bound(&plan))));
@@ -202,15 +198,11 @@ pub(crate) fn map(flow: &Flow) -> Option<(DagMap, Vec<u32>)> {
         ..DagDrawing::new("", dag)
     };
     let figure = drawing.draw().ok()?;
-    let box_of: Vec<u32> = figure.index().iter().map(|&(node, _)| node).collect();
-    let many = box_of.iter().max().map_or(0, |&b| b as usize + 1);
-    let mut sizes = vec![0; many];
-    box_of.iter().for_each(|&b| sizes[b as usize] += 1);
-    let mut first = vec![0; many];
-    // Backwards, so that the first task of a box is the last to be written.
-    for (task, &b) in box_of.iter().enumerate().rev() {
-        first[b as usize] = task as u32;
-    }
+    let Boxes {
+        of_task,
+        sizes,
+        first,
+    } = figure.boxes();
     let svg = figure.svg().to_owned();
-    Some((DagMap { svg, sizes, first }, box_of))
+    Some((DagMap { svg, sizes, first }, of_task))
 }

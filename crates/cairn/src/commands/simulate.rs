@@ -21,6 +21,7 @@ use crate::limits::{Clock, Limits};
 use crate::logs;
 use crate::output::Output;
 use crate::screen;
+use crate::spare;
 use cairn_dag::TaskId;
 use cairn_plan::Plan;
 use cairn_sim::Options;
@@ -52,11 +53,12 @@ impl Settings {
             ..flags.world.clone()
         };
         check_questions(&flags)?;
+        check_files(&flags)?;
         let world = world::Settings::new(volunteers::place(&flags.volunteers, world))?;
         volunteers::check(&flags, &world)?;
         let steady = |price| Ok((price, steady_world(&world)?));
         Ok(Settings {
-            steady: flags.steady_price.map(steady).transpose()?,
+            steady: flags.questions.steady_price.map(steady).transpose()?,
             limits: Limits::new(&flags.limits)?,
             options: world::options(&flags.runs)?,
             kinds: pictures::kinds(&flags.out, &KINDS)?,
@@ -118,11 +120,21 @@ fn steady_world(world: &world::Settings) -> Result<world::Settings, Failure> {
     })
 }
 
+/// Nothing that is read is written over.
+fn check_files(flags: &cli::Simulate) -> Result<(), Failure> {
+    input::check(&flags.input, &flags.executed)?;
+    let mut read = input::named(&flags.input, &flags.executed, &flags.times.times);
+    read.extend(flags.world.trace.clone());
+    read.extend(flags.world.world_from.clone());
+    let cure = "name another file for what is written";
+    (flags.out.iter()).try_for_each(|path| spare::none_of(&read, path, cure))
+}
+
 /// Refuses prices and deadlines that nothing can have.
 fn check_questions(flags: &cli::Simulate) -> Result<(), Failure> {
     for (name, value) in [
-        ("--price", flags.price),
-        ("--steady-price", flags.steady_price),
+        ("--price", flags.questions.price),
+        ("--steady-price", flags.questions.steady_price),
     ] {
         if let Some(price) = value.filter(|p| !(p.is_finite() && *p >= 0.0)) {
             return Err(Failure::usage(
@@ -131,7 +143,11 @@ fn check_questions(flags: &cli::Simulate) -> Result<(), Failure> {
             ));
         }
     }
-    match flags.deadline.filter(|d| !(d.is_finite() && *d > 0.0)) {
+    match flags
+        .questions
+        .deadline
+        .filter(|d| !(d.is_finite() && *d > 0.0))
+    {
         Some(deadline) => Err(Failure::usage(
             format!("--deadline {deadline} is no time above zero"),
             "give a time such as --deadline 8h",

@@ -14,6 +14,7 @@ use crate::input;
 use crate::limits::{Limits, is_interrupted};
 use crate::output::Output;
 use crate::screen;
+use crate::spare;
 use crate::spread::Durations;
 use cairn_dag::{Family, FamilyOptions, Flow, plain};
 use cairn_sim::{Options, World};
@@ -71,6 +72,17 @@ impl Worlds {
     }
 }
 
+/// What is written for all subjects together.
+const JSON: &str = "study.json";
+const MARKDOWN: &str = "study.md";
+
+/// No workflow that is read is written over.
+fn check_folder(files: &[PathBuf], folder: &Path) -> Result<(), Failure> {
+    let cure = "name another folder with -o";
+    let mut made = [JSON, MARKDOWN].into_iter();
+    made.try_for_each(|name| spare::none_of(files, &folder.join(name), cure))
+}
+
 /// Runs until Ctrl-C.
 fn options(runs: &cli::Runs) -> Result<Options<'static>, Failure> {
     Ok(Options {
@@ -82,6 +94,7 @@ fn options(runs: &cli::Runs) -> Result<Options<'static>, Failure> {
 impl Settings {
     pub(crate) fn new(flags: cli::Study) -> Result<Settings, Failure> {
         world::check_durations(flags.durations)?;
+        check_folder(&flags.files, &flags.out)?;
         let listed = |&p: &Policy| Contender::Listed(Wanted::Given(p));
         Ok(Settings {
             files: flags.files,
@@ -104,6 +117,10 @@ impl Settings {
             ));
         };
         world::check_durations(flags.durations)?;
+        let files: Vec<PathBuf> = std::iter::once(flags.input.file)
+            .chain(flags.more)
+            .collect();
+        check_folder(&files, folder)?;
         if flags.policies.len() < 2 {
             return Err(Failure::usage(
                 "--grid and --pools show ratios, and one policy has none",
@@ -112,9 +129,7 @@ impl Settings {
         }
         Ok(Settings {
             folder: folder.clone(),
-            files: std::iter::once(flags.input.file)
-                .chain(flags.more)
-                .collect(),
+            files,
             format: flags.input.format,
             options: options(&flags.runs)?,
             worlds: Worlds::new(flags.pools, flags.gaps, flags.sizes)?,
@@ -154,8 +169,8 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         .map(|(file, why)| json!({ "file": file, "error": why }))
         .collect();
     value["failed"] = json!(failed);
-    laboratory.write("study.json", format!("{value:#}\n").as_bytes())?;
-    laboratory.write("study.md", text.as_bytes())?;
+    laboratory.write(JSON, format!("{value:#}\n").as_bytes())?;
+    laboratory.write(MARKDOWN, text.as_bytes())?;
     out.remark(&format!(
         "wrote study.json and study.md into {}",
         screen::path(&settings.folder)

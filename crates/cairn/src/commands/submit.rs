@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::output::{Output, write_file};
 use crate::plural::counted;
 use crate::screen;
+use crate::spare;
 use crate::states;
 use cairn_dag::{Flow, TaskId, plain};
 use cairn_submit::slurm::Place;
@@ -57,7 +58,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let (flow, jobs) = (whole.flow, whole.jobs);
     let here = std::env::current_dir().map_err(|e| Failure::writing("this folder", &e))?;
     let folder = here.join(&settings.folder);
-    if let Some(workers) = flags.crew {
+    if let Some(workers) = flags.slurm.crew {
         return slurm::submit_crew(settings, workers, &here, &folder, out);
     }
     let call = match flags.dry_run {
@@ -85,11 +86,11 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         Wanted::Given(Policy::Fifo | Policy::Lifo) => Swaps::None,
         Wanted::Given(_) | Wanted::Auto => Swaps::Alike,
     };
-    handover.options.clone_from(&flags.sbatch);
-    handover.is_nice = flags.nice;
+    handover.options.clone_from(&flags.slurm.sbatch);
+    handover.is_nice = flags.slurm.nice;
     remark_unsaid(flags.engine, &handover, out);
     if flags.dry_run {
-        return write(flags.engine, &handover, &folder, out);
+        return write(settings, &handover, &folder, out);
     }
     let left = order.into_iter().filter(|t| !is_executed[t.index()]);
     let files = space::Wanted {
@@ -101,7 +102,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         places: std::cell::OnceCell::new(),
     };
     match call {
-        Some(call) => hand_over(flags.engine, call, &handover, &folder, out),
+        Some(call) => hand_over(settings, call, &handover, &folder, out),
         None => slurm::submit(settings, &handover, &files, &folder, out),
     }
 }
@@ -120,14 +121,9 @@ fn unfit(error: &HandoverError) -> Failure {
 
 /// The order that is wanted, parents first; says whose it is.
 fn planned(settings: &Settings, flow: &Arc<Flow>, out: &Output) -> Vec<TaskId> {
-    let flags = &settings.flags;
-    let learns = !flags.times.no_learnt_times;
-    let lookout = Lookout {
-        flow: Arc::clone(flow),
-        policy: flags.policy,
-        workers: settings.workers.clone(),
-        earlier: states::of_file(&flags.input.file).ok().filter(|_| learns),
-    };
+    let (flags, workers) = (&settings.flags, settings.workers.clone());
+    let state = states::of_file(&flags.input.file).ok();
+    let lookout = Lookout::new(flow, flags.policy, workers, &flags.times, state);
     let (order, about) = lookout.now(out);
     out.remark(&format!("order: {}", about.words()));
     order
@@ -185,12 +181,19 @@ fn remark_unsaid(which: cli::Engine, handover: &Handover, out: &Output) {
 
 /// Writes what would be submitted.
 fn write(
-    which: cli::Engine,
+    settings: &Settings,
     handover: &Handover,
     folder: &Path,
     out: &Output,
 ) -> Result<(), Failure> {
+    let which = settings.flags.engine;
     let made = files(engine(which), handover, folder).map_err(|e| unfit(&e))?;
+    // All before the first: a workflow.yml in the folder may be the one that was read.
+    for file in &made {
+        let cure = "give another folder with --state, or -o for --dry-run";
+        let read = [&settings.flags.input.file];
+        spare::none_of(&read, &folder.join(&file.path), cure)?;
+    }
     for file in &made {
         let path = folder.join(&file.path);
         let parent = path.parent().unwrap_or(folder);
@@ -302,12 +305,13 @@ fn handed_over(which: cli::Engine, folder: &Path) -> Failure {
 
 /// Writes the files and calls the engine.
 fn hand_over(
-    which: cli::Engine,
+    settings: &Settings,
     (program, arguments): Call,
     handover: &Handover,
     folder: &Path,
     out: &Output,
 ) -> Result<(), Failure> {
+    let which = settings.flags.engine;
     let mark = mark(folder);
     let mut silent = *out;
     (silent.quiet, silent.json) = (true, false);
@@ -320,7 +324,7 @@ fn hand_over(
         io::ErrorKind::AlreadyExists => handed_over(which, folder),
         _ => Failure::writing(&screen::path(&mark), &e),
     })?;
-    write(which, handover, folder, &silent).inspect_err(|_| {
+    write(settings, handover, folder, &silent).inspect_err(|_| {
         // Nothing was called: the folder may be tried again. What cannot be removed is told by the next one.
         let _ = std::fs::remove_file(&mark);
     })?;

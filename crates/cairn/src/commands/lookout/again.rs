@@ -11,14 +11,11 @@ use cairn_dag::{Flow, TaskId};
 use cairn_plan::policy::Rule;
 use cairn_serve::http::Left;
 use cairn_serve::{About, Found};
-use cairn_sim::{Options, Plays, Policy, Sighting, Workload};
+use cairn_sim::{Rematch, Sighting};
 
 /// The runs of a contest are the same every time.
 // The one of `simulate` too, so that people can see by hand what was seen here.
 pub(super) const SEED: u64 = 1;
-
-/// Where fewer tasks are left than this, or than two a processor, there is nothing to gain.
-const FEW: usize = 20;
 
 /// Another order than the one in force, where it gains enough with such workers. The same for the same that was seen.
 pub(super) fn again(
@@ -30,8 +27,7 @@ pub(super) fn again(
     let open: Vec<TaskId> = (flow.dag().tasks())
         .filter(|t| left.is_over.get(t.index()) == Some(&false))
         .collect();
-    // Less than two tasks a processor: nearly all of them are handed out already.
-    if open.len() < FEW.max(2 * seen.processors()) {
+    if !Rematch::is_worth_it(open.len(), seen) {
         return Ok(None);
     }
     let Ok(rest) = flow.induced(&open) else {
@@ -43,30 +39,17 @@ pub(super) fn again(
     let seconds: Vec<f64> = (open.iter())
         .map(|t| left.seconds.get(t.index()).copied().unwrap_or(1.0))
         .collect();
-    let known: Vec<Option<f64>> = seconds.iter().map(|&s| Some(s)).collect();
-    let work = Workload::known(&known).map_err(world::refused)?;
-    let worlds = [seen.world().map_err(world::refused)?];
+    let rematch = Rematch::new(rest.dag(), &in_force, &seconds, seen, Rule::ALL.len());
+    let rematch = rematch.map_err(world::refused)?;
     let plan = orders::usual(&rest, stop);
     let orders = Orders::new(rest.dag(), Some(&seconds), Some(&plan));
-    let effort = Plays::for_dag(open.len(), Rule::ALL.len() + 1, worlds.len());
-    // One fewer than is paid for: the order in force plays, too, and first, so that it is kept unless one gains.
-    let candidates = orders.candidates(effort.policies.saturating_sub(1).max(1), stop);
-    let mut policies = vec![Policy::order("in force", &in_force)];
-    policies.extend((candidates.iter()).map(|(rule, order)| Policy::order(rule.name(), order)));
-    let options = Options {
-        runs: effort.runs,
-        seed: SEED,
-        // The others are for whatever this machine does beside.
-        threads: Some(1),
-        stop: Some(stop),
-        ..Options::default()
-    };
-    let found = cairn_sim::challenge(rest.dag(), &work, &worlds, &policies, &options);
+    let candidates = orders.candidates(rematch.rivals(), stop);
+    let rivals = candidates.iter().map(|(rule, o)| (rule.name(), &o[..]));
+    let found = rematch.winner(&rivals.collect::<Vec<_>>(), SEED, stop);
     let Some(found) = found.map_err(|e| world::failed(&e, &rest))? else {
         return Ok(None);
     };
-    // The first of the policies is the one in force, which is no candidate.
-    let (rule, order) = &candidates[found.policy - 1];
+    let (rule, order) = &candidates[found.policy];
     let why = format!(
         "chosen again after {}, for the {} seen: its time is {} ({})",
         counted(seen.executed() as usize, "task"),

@@ -2,10 +2,10 @@
 //! nothing.
 
 use super::super::caps::{Bytes, Disk};
-use super::super::disk::{Model, reason_words, refused};
+use super::super::disk::{Model, no_room, reason_words, refused, would_do};
 use crate::cli;
 use crate::failure::Failure;
-use crate::limits;
+use crate::limits::Clock;
 use crate::plural::counted;
 use crate::screen;
 use cairn_dag::{Flow, TaskId, plain};
@@ -15,7 +15,7 @@ use cairn_plan::Work;
 use cairn_plan::storage::{FileId, Lean, Storage, lean_order, shrink_first};
 use cairn_serve::{Cap, Layout, Most, Unkept, Usage};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The largest factor that is no mistake.
 // A judgement: whoever means bytes and not a factor is told.
@@ -169,8 +169,7 @@ impl Part<'_> {
         keeper: &mut Keeper,
         time: Duration,
     ) -> Result<Vec<TaskId>, Unkept> {
-        let begin = Instant::now();
-        let stop = || begin.elapsed() > time || limits::is_interrupted();
+        let stop = Clock::lasting(time).stop();
         match keeper.replan(self.flow.dag(), &mut Work::until(&stop)) {
             true => Ok(shrink_first(keeper.storage(), &keeper.waiting())),
             false => Err(self.unkept(caps, keeper, &stop)),
@@ -208,8 +207,6 @@ impl Part<'_> {
                 (lean, proof)
             }
         };
-        let exact = |bytes: u64| size::exact(bytes.into());
-        let cap = keeper.cap();
         let (of, measured) = match is_whole {
             true => ("", ""),
             false => (" of what is left", " that are not measured"),
@@ -219,23 +216,11 @@ impl Part<'_> {
             true => format!(" (sizes{measured} count {} times: --safety)", self.safety),
             false => String::new(),
         };
-        let message = match cap < lean.bound.bytes {
-            true => format!(
-                "no order{of} stays within {} on the disk: {proof}{safety}",
-                exact(cap)
-            ),
-            false => format!(
-                "found no order{of} within {} on the disk (not a proof that there is none: no order needs less than \
-                 {}){safety}",
-                exact(cap),
-                exact(lean.bound.bytes)
-            ),
-        };
-        let cure = match lean.is_least() && self.wanted.is_none() {
-            true => format!("give at least --disk {}", exact(lean.peak)),
-            false => format!("the smallest found needs --disk {}", exact(lean.peak)),
-        };
-        Unkept { message, cure }
+        let is_least = lean.is_least() && self.wanted.is_none();
+        Unkept {
+            message: no_room(&lean, keeper.cap(), of, &proof) + &safety,
+            cure: would_do(&lean, "--disk", is_least),
+        }
     }
 
     fn proof_of_rest(&self, tasks: &[TaskId], storage: &Storage, lean: &Lean) -> String {

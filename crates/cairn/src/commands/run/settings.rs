@@ -41,6 +41,7 @@ impl Settings {
         let memory = (flags.memory.as_deref()).map(|text| caps::size("--memory", text));
         let input = flags.workflow.input();
         let template = template(flags.run.as_deref())?;
+        check_report(&flags, &input)?;
         Ok(Settings {
             cpus,
             pools: pools?,
@@ -77,21 +78,22 @@ impl Settings {
         Ok((scrap, store))
     }
 
-    /// The workflow is never written over.
-    pub(super) fn check_report(&self) -> Result<(), Failure> {
-        let cure = "give another name to --report";
-        match &self.flags.report {
-            Some(path) => spare::none_of(&[&self.input.file], path, cure),
-            None => Ok(()),
-        }
-    }
-
     /// The report that is wanted after the run.
     pub(super) fn report(&self) -> Report<'_> {
         Report {
             path: self.flags.report.as_deref(),
             state: &self.state,
         }
+    }
+}
+
+/// Neither the workflow nor a log is written over.
+fn check_report(flags: &cli::Run, input: &cli::Input) -> Result<(), Failure> {
+    let cure = "give another name to --report";
+    let read: Vec<_> = flags.times.times.iter().chain([&input.file]).collect();
+    match &flags.report {
+        Some(path) => spare::none_of(&read, path, cure),
+        None => Ok(()),
     }
 }
 

@@ -79,14 +79,14 @@ impl Report<'_> {
         });
         // The sentence too: programs that only pass it on need not make one.
         value["answer"] = json!(self.answer());
-        if let Some(deadline) = self.flags.deadline {
+        if let Some(deadline) = self.flags.questions.deadline {
             let by_policy = self.by_policy(|p| {
-                let (share, ends) = self.within(p, deadline);
+                let (share, ends) = self.study.within(p, deadline);
                 estimate_json(share, Some(ends), false)
             });
             value["deadline"] = json!({ "seconds": deadline, "probability": by_policy });
         }
-        if let Some(price) = self.flags.price {
+        if let Some(price) = self.flags.questions.price {
             let by_policy = self.by_policy(|p| cost_json(study, p, price));
             value["cost"] = json!({ "price": price, "policies": by_policy });
             if let Some(steady) = &self.steady {
@@ -139,22 +139,6 @@ impl Report<'_> {
         volunteers::is_told(&self.flags.volunteers)
     }
 
-    /// The share of runs that end within a time, and where its true value lies (Wilson 1927).
-    fn within(&self, policy: usize, deadline: f64) -> (f64, Interval) {
-        let times = self.study.outcomes[policy].column(Measure::Makespan);
-        // The normal quantile of 95 %. Wilson's, since with a share near 0 or 1 the plain interval would leave them.
-        let (n, z) = (times.len() as f64, 1.96f64);
-        let share = times.iter().filter(|t| **t <= deadline).count() as f64 / n;
-        let middle = (share + z * z / (2.0 * n)) / (1.0 + z * z / n);
-        let half =
-            z / (1.0 + z * z / n) * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
-        let ends = Interval {
-            low: (middle - half).max(0.0),
-            high: (middle + half).min(1.0),
-        };
-        (share, ends)
-    }
-
     /// A time in a unit that people use, with its interval.
     fn time(&self, mean: f64, interval: Option<Interval>) -> String {
         let (unit, words) = match self.scene.seconds {
@@ -205,14 +189,14 @@ impl Report<'_> {
             let outcome = volunteers::outcome(self.study, place);
             words += &format!(" With all of them trusted: {outcome}.");
         }
-        if let Some(deadline) = self.flags.deadline {
-            let (share, ends) = self.within(0, deadline);
+        if let Some(deadline) = self.flags.questions.deadline {
+            let (share, ends) = self.study.within(0, deadline);
             let (time, low, high) = (self.time(deadline, None), ends.low, ends.high);
             words += &format!(
                 " It ends within {time} with a probability of {share:.2} [{low:.2}, {high:.2}]."
             );
         }
-        if let Some(price) = self.flags.price {
+        if let Some(price) = self.flags.questions.price {
             let hours = self.study.summary(0, Measure::WorkerTime).mean / 3600.0;
             words += &format!(" It costs {}", money(price * hours));
             if let Some(steady) = &self.steady {
@@ -276,10 +260,10 @@ impl Report<'_> {
                 if self.told.is_some() {
                     row.push(size::words(mean(p, Measure::PeakDisk) as u128));
                 }
-                if let Some(deadline) = self.flags.deadline {
-                    row.push(format!("{:.2}", self.within(p, deadline).0));
+                if let Some(deadline) = self.flags.questions.deadline {
+                    row.push(format!("{:.2}", self.study.within(p, deadline).0));
                 }
-                if let Some(price) = self.flags.price {
+                if let Some(price) = self.flags.questions.price {
                     row.push(money(price * mean(p, Measure::WorkerTime) / 3600.0));
                 }
                 row
@@ -296,8 +280,8 @@ impl Report<'_> {
             (tells, "undone"),
             (tells, "endless"),
             (self.told.is_some(), "disk"),
-            (self.flags.deadline.is_some(), "in time"),
-            (self.flags.price.is_some(), "cost"),
+            (self.flags.questions.deadline.is_some(), "in time"),
+            (self.flags.questions.price.is_some(), "cost"),
         ];
         let asked = asked.into_iter().filter(|a| a.0).map(|a| a.1);
         HEADER.into_iter().chain(asked).collect()

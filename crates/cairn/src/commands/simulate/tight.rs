@@ -14,14 +14,15 @@ use cairn_dag::TaskId;
 use cairn_engine::{Keeper, caps_between};
 use cairn_formats::size;
 use cairn_sim::{
-    Admission, ListKind, ListOrders, Measure, Options, SimulateError, Study, endings,
+    Admission, ListKind, ListOrders, Measure, Options, SimulateError, Study, TimeByCap, endings,
     fastest_first, mean_time, play_lists,
 };
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// Runs in which priorities are compared, and those of a point of the curve.
-// The curve is looked at, not reckoned with: a point needs no interval.
+// Judgements: seven lists are played twelve times before anything is shown. The curve is looked at, not reckoned with: a point
+// needs no interval.
 const CONTEST: usize = 12;
 const POINT: usize = 4;
 /// Most runs of each policy that starts whatever fits.
@@ -30,9 +31,6 @@ const NAIVE: usize = 50;
 /// Caps of the curve.
 // Chosen by eye: enough for a curve with a knee, and each costs three lists.
 const POINTS: usize = 8;
-/// The knee is the smallest cap that takes no longer than this, compared with none.
-// 5 %, a judgement; the words of the answer and the guide say it too.
-const KNEE: f64 = 1.05;
 
 /// The lists, in the order in which equally fast ones are taken.
 const LISTS: [ListKind; 7] = [
@@ -67,8 +65,7 @@ pub(super) struct Told {
     naive: Vec<FitsNow>,
     /// Mean time and most bytes in use without a cap.
     free: (f64, f64),
-    /// Caps, with mean time and the priorities that reached it.
-    curve: Vec<(u64, f64, &'static str)>,
+    curve: TimeByCap,
     knee: Option<u64>,
     about: String,
     assumed: String,
@@ -187,7 +184,7 @@ impl<'f> Tight<'f> {
         });
         let free = free.unwrap_or((f64::NAN, self.ground.storage().total() as f64));
         let naive = self.naive(policies, read, scene, &options(NAIVE))?;
-        let mut curve: Vec<(u64, f64, &'static str)> = Vec::new();
+        let mut curve = TimeByCap::default();
         let least = self.ground.lean.peak;
         let caps = caps_between(least, (free.1 as u64).max(least), POINTS);
         for cap in caps {
@@ -198,18 +195,12 @@ impl<'f> Tight<'f> {
             // Those that were fastest under the cap asked for: all seven would take more than twice as long.
             if let Some(study) = self.played(&admission, 3, read, scene, &options(POINT))? {
                 let (time, policy) = best(&study);
-                let point = (cap, time, self.priorities[policy].0.name());
-                // A larger cap allows whatever a smaller one does.
-                curve.push(match curve.last() {
-                    Some(&(_, less, by)) if less < time => (cap, less, by),
-                    _ => point,
-                });
+                curve.push(cap, time, self.priorities[policy].0);
             }
         }
         world::go_on()?;
-        let knee = curve.iter().find(|(_, time, _)| *time <= KNEE * free.0);
         Ok(Told {
-            knee: knee.map(|&(cap, _, _)| cap),
+            knee: curve.knee(free.0),
             about: self.ground.about(),
             assumed: self.ground.assumed(&read.flow),
             value: self.ground.json(&read.flow),
@@ -258,7 +249,11 @@ impl Told {
             (n.policy.clone(), told)
         };
         let naive: Map<String, Value> = self.naive.iter().map(naive).collect();
-        let curve = self.curve.iter().map(|(cap, time, _)| json!([cap, time]));
+        let curve = self
+            .curve
+            .points
+            .iter()
+            .map(|(cap, time, _)| json!([cap, time]));
         value["curve"] = curve.collect();
         value["knee"] = json!(self.knee);
         value["fits_now"] = json!(naive);
@@ -301,12 +296,12 @@ impl Told {
             "of no cap".to_owned(),
             "priorities".to_owned(),
         ]];
-        for (cap, mean, by) in &self.curve {
+        for (cap, mean, by) in &self.curve.points {
             rows.push(vec![
                 size::words((*cap).into()),
                 time(*mean),
                 format!("× {:.2}", mean / self.free.0),
-                (*by).to_owned(),
+                by.name().to_owned(),
             ]);
         }
         text + "\n" + &layout::columns(&rows, width)
@@ -314,14 +309,14 @@ impl Told {
 
     /// The curve as points: cap in bytes, time, name at the knee.
     pub(super) fn points(&self) -> Vec<(f64, f64, String)> {
-        let point = |(cap, time, _): &(u64, f64, &str)| {
+        let point = |(cap, time, _): &(u64, f64, ListKind)| {
             let name = match self.knee == Some(*cap) {
                 true => "knee".to_owned(),
                 false => String::new(),
             };
             (*cap as f64, *time, name)
         };
-        self.curve.iter().map(point).collect()
+        self.curve.points.iter().map(point).collect()
     }
 }
 

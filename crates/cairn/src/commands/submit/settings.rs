@@ -26,7 +26,7 @@ impl Settings {
     pub(crate) fn new(flags: cli::Submit) -> Result<Settings, Failure> {
         let template = template(flags.run.as_deref())?;
         // Every other number is a time, and is kept between its limits later.
-        if flags.poll.is_nan() {
+        if flags.slurm.poll.is_nan() {
             return Err(Failure::usage(
                 "--poll is no time",
                 "give a time such as --poll 10s",
@@ -43,12 +43,12 @@ impl Settings {
         };
         if flags.engine != cli::Engine::Slurm {
             let slurm_only = [
-                ("--max-queued", flags.max_queued.is_some()),
-                ("--nice", flags.nice),
-                ("--sbatch", !flags.sbatch.is_empty()),
-                ("--watch", flags.watch),
-                ("--cancel", flags.cancel),
-                ("--crew", flags.crew.is_some()),
+                ("--max-queued", flags.slurm.max_queued.is_some()),
+                ("--nice", flags.slurm.nice),
+                ("--sbatch", !flags.slurm.sbatch.is_empty()),
+                ("--watch", flags.slurm.watch),
+                ("--cancel", flags.slurm.cancel),
+                ("--crew", flags.slurm.crew.is_some()),
                 ("--disk", flags.disk.disk.is_some()),
             ];
             if let Some((flag, _)) = slurm_only.iter().find(|(_, is_given)| *is_given) {
@@ -66,9 +66,9 @@ impl Settings {
             ));
         }
         if flags.engine == cli::Engine::Slurm {
-            checked(&flags.sbatch, flags.nice)?;
+            checked(&flags.slurm.sbatch, flags.slurm.nice)?;
         }
-        if flags.crew.is_some() && flags.input.file == Path::new("-") {
+        if flags.slurm.crew.is_some() && flags.input.file == Path::new("-") {
             return Err(Failure::usage(
                 "the server of --crew reads the workflow by itself, and standard input is gone by then",
                 "write it into a file, and name that",
@@ -79,7 +79,7 @@ impl Settings {
             Some(_) if flags.dry_run => Some(
                 "--dry-run writes a script that nobody follows, and --disk needs somebody who does",
             ),
-            Some(_) if flags.crew.is_some() => {
+            Some(_) if flags.slurm.crew.is_some() => {
                 Some("--crew has a server of its own, and --disk is not handed on to it")
             }
             _ => None,

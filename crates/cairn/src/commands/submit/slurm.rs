@@ -100,12 +100,12 @@ pub(super) fn submit(
     let lock = lock.map_err(|e| Failure::writing("the journal", &e))?;
     let mut tools = Tools::new(handover, place.clone(), lock);
     let wishes = Wishes {
-        most_queued: flags.max_queued.map_or(usize::MAX, |n| n as usize),
+        most_queued: flags.slurm.max_queued.map_or(usize::MAX, |n| n as usize),
         // A judgement: one refusal or one loss then concerns a thousand tasks at the most.
         most_in_array: longest.min(1000),
     };
     let mut window = Window::new(handover, wishes, &events);
-    if flags.cancel {
+    if flags.slurm.cancel {
         let ended = window.cancel(&mut tools, &mut |event| journal.write(event));
         let ended = ended.map_err(|said| no_tools(&ToolsError::Silent(said)))?;
         let jobs = counted(ended, "job");
@@ -129,13 +129,13 @@ pub(super) fn submit(
         match step {
             Step::Over => return reporter.finish(&window, "over"),
             // Under a cap somebody must see to files until the end.
-            Step::Submitted if !flags.watch && window.space().is_none() => {
+            Step::Submitted if !flags.slurm.watch && window.space().is_none() => {
                 return reporter.finish(&window, "submitted");
             }
             Step::Submitted | Step::Unfinished => {}
         }
         // No controller is asked more than twenty times a second, whatever somebody types.
-        let until = Instant::now() + Duration::from_secs_f64(flags.poll.clamp(0.05, 3600.0));
+        let until = Instant::now() + Duration::from_secs_f64(flags.slurm.poll.clamp(0.05, 3600.0));
         while Instant::now() < until && !limits::is_interrupted() {
             std::thread::sleep(Duration::from_millis(50));
         }
@@ -338,7 +338,7 @@ pub(super) fn submit_crew(
         return out.done(&value, &format!("wrote {}\n", screen::path(&path)));
     }
     // Theirs first: of two options that are alike, Slurm takes the last.
-    let mut arguments = flags.sbatch.clone();
+    let mut arguments = flags.slurm.sbatch.clone();
     arguments.extend([
         "--open-mode=append".to_owned(),
         "--job-name=cairn-crew".to_owned(),
