@@ -175,6 +175,16 @@ pub(crate) mod decide {
     /// each, the first beam is narrowed.
     pub(crate) const LARGE_COMPONENT: usize = 40_000;
 
+    /// By so much: four states of thirty, hardly more than a greedy walk. Chosen by eye, as the next.
+    pub(crate) const NARROWED: usize = 7;
+
+    /// The wide beam is so many times the first: enough to find what that missed, where it fits into its share at all.
+    pub(crate) const WIDER: usize = 5;
+
+    /// Steps of a round for each of the round before: so little that a round which decides is cheap, and so much that all rounds
+    /// before the last are a seventh of it.
+    pub(crate) const MORE_A_ROUND: u64 = 8;
+
     /// Vertices that a tree program may set by hand: 2¹⁴ settings; more would not finish within its share.
     pub(crate) const MOST_SET: usize = 14;
 
@@ -196,7 +206,7 @@ pub(crate) mod decide {
         /// could do with.
         pub(crate) const SHARES: u64 = 8;
 
-        /// Width of the beam that looks for one best set: five times the first beam's, as the wide one of a component is. Chosen
+        /// Width of the beam that looks for one best set: as wide as the wide one of a component. Chosen
         /// by eye.
         pub(crate) const BEAM: usize = 150;
     }

@@ -44,7 +44,7 @@ impl DecideEffort {
     /// The steps of one round, counted from 0; the last has them all.
     fn in_round(&self, round: u32) -> DecideEffort {
         // Forest, improvement and pairs are not divided: each is needed once at most, or worth its price in any round.
-        let divisor = 8u64.saturating_pow(self.rounds.saturating_sub(round + 1));
+        let divisor = budgets::MORE_A_ROUND.saturating_pow(self.rounds.saturating_sub(round + 1));
         let mut effort = *self;
         effort.component.steps /= divisor;
         effort.components /= divisor;

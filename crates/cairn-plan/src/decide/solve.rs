@@ -7,7 +7,7 @@ use super::knowledge::{Finding, Knowledge, Method};
 use super::list_orders::ListOrders;
 use super::macro_states::{ChainSearch, MacroStates};
 use super::tree_program::TreeProgram;
-use crate::budgets::decide::{LARGE_COMPONENT, MOST_SET, share};
+use crate::budgets::decide::{LARGE_COMPONENT, MOST_SET, NARROWED, WIDER, share};
 use cairn_kernel::Work;
 
 /// One node, or rewards that all need every node: nothing to decide.
@@ -63,12 +63,16 @@ pub(super) fn solve(
     effort: &ComponentEffort,
     work: &mut Work<'_>,
 ) {
-    let large = component.nodes() * component.rewards() > LARGE_COMPONENT;
+    let is_large = component.nodes() * component.rewards() > LARGE_COMPONENT;
+    let width = match is_large {
+        true => effort.beam / NARROWED,
+        false => effort.beam,
+    };
     let first = MacroStates {
-        beam: Some((if large { effort.beam / 7 } else { effort.beam }).max(1)),
+        beam: Some(width.max(1)),
     };
     let wide = MacroStates {
-        beam: Some(5 * effort.beam),
+        beam: Some(WIDER * effort.beam),
     };
     let all = MacroStates { beam: None };
     let of = |percent: u64| effort.steps / 100 * percent;
