@@ -63,7 +63,9 @@ impl<'a> Greedy<'a> {
         };
         let near = |t: TaskId| {
             let children = dag.children(t).iter();
-            children.map(|c| nearness(missing[c.index()])).sum()
+            let each = children.map(|c| nearness(missing[c.index()]));
+            // It only breaks ties: of more children than can be counted, all are alike.
+            each.fold(0, u32::saturating_add)
         };
         Greedy {
             last: (dag.tasks())
@@ -116,7 +118,8 @@ impl<'a> Greedy<'a> {
                     self.gain[last.index()] += 1;
                     // From half to all of it. Earlier changes of nearness are not told to the parents:
                     // that would be a step for every pair of parents.
-                    self.near[last.index()] += WHOLE - nearness(2);
+                    let near = &mut self.near[last.index()];
+                    *near = near.saturating_add(WHOLE - nearness(2));
                     if self.offered[last.index()] && self.missing[last.index()] == 0 {
                         self.eligible.push(self.key(last), last);
                     }
