@@ -44,6 +44,9 @@ pub struct Worker {
     /// What it says it is still at though it was given up for lost, with what that takes; of volunteers `late` has it.
     #[serde(skip)]
     pub(crate) lingers: Vec<Lingering>,
+    /// What it failed with, gave back or was told to stop since it last said what it has: a heartbeat on its way may still name it.
+    #[serde(skip)]
+    pub(crate) let_go: Vec<(Task, Token)>,
     /// Processors and bytes that its tasks take.
     #[serde(skip)]
     pub(crate) busy_cpus: u32,
@@ -66,6 +69,7 @@ impl Worker {
             unheard: Vec::new(),
             late: Vec::new(),
             lingers: Vec::new(),
+            let_go: Vec::new(),
             busy_cpus: 0,
             busy_memory: 0,
         }

@@ -111,3 +111,28 @@ fn what_goes_on_after_a_loss_takes_its_room_and_is_told_when_it_is_free() {
     assert!(stage.out.has_room, "whoever waits must be asked again");
     assert!(stage.engine.ask(gone, again, 1, &mut stage.out).is_ok());
 }
+
+/// The answer that gave it out was so late that it was taken for lost on the way: begun all the same, it takes its room.
+#[test]
+fn what_was_never_heard_of_and_is_begun_after_all_takes_its_room() {
+    let dag = two();
+    let mut stage = Stage::new(&dag);
+    let worker = stage.join("w");
+    let Granted { task, token, .. } = stage.ask(worker).unwrap()[0];
+    for _ in 0..2 {
+        (stage.engine.heartbeat(NOW, worker, &[], &mut stage.out)).unwrap();
+    }
+    let is_unheard = |entry: &Entry| {
+        let unheard = Release::Unheard;
+        matches!(entry.event, Event::Released { why, .. } if why == unheard)
+    };
+    assert!(stage.out.entries.iter().any(is_unheard));
+    let held = [(task, token)];
+    let stale = stage.engine.heartbeat(NOW, worker, &held, &mut stage.out);
+    let asked = stage.ask(worker);
+    // Either it is to stop, or it is counted.
+    assert!(
+        stale.unwrap() == held || asked == Err(Refusal::Full),
+        "{asked:?}"
+    );
+}

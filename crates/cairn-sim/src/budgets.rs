@@ -38,6 +38,10 @@ pub(crate) mod contest {
     // As many as the research had that found the margin.
     pub(crate) const FULL: usize = 100;
 
+    /// Runs of each list under a cap where tasks run already.
+    // A judgement: a list that comes after most of the tasks gains nothing.
+    pub(crate) const WHILE_TASKS_RUN: usize = 6;
+
     /// Runs that tell what a choice gains. A judgement: half of those that chose it.
     pub(crate) const FRESH_RUNS: usize = 50;
 

@@ -1,5 +1,6 @@
 //! Lists of priorities under a cap on storage, played against each other: the fastest wins. Knows not how orders are found.
 
+use crate::budgets::contest;
 use crate::error::SimulateError;
 use crate::gate::Admission;
 use crate::measures::Measure;
@@ -102,9 +103,8 @@ pub fn play_lists(
     simulate(dag, work, world, &policies, options)
 }
 
-/// Runs in which each list is played where tasks run already, and by how much another than the first must be faster.
-// A judgement: a list that comes after most of the tasks gains nothing, and within 1 % six runs tell nothing.
-const RUNS: usize = 6;
+/// By how much another list than the first must be faster.
+// A judgement: within 1 % six runs tell nothing.
 const GAIN: f64 = 0.99;
 
 /// The lists that are played then, that by which tasks run already first.
@@ -140,7 +140,7 @@ pub fn faster_list(
     let world = World::throttled(workers, workers).ok()?;
     let admission = Arc::new(Admission::Kept(Box::new(keeper.clone())));
     let options = Options {
-        runs: RUNS,
+        runs: contest::WHILE_TASKS_RUN,
         stop: Some(stop),
         ..Options::default()
     };

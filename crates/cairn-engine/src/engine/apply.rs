@@ -253,6 +253,7 @@ impl<P: Position> Engine<P> {
             self.workers[lease.worker.index()].failed += 1;
             self.note_end(at, task, lease.worker, Ending::Failed);
         }
+        self.note_let_go(lease, (task, token));
         self.ended(at, (task, token), End::Error, goes_on, for_good);
         Ok(())
     }
@@ -274,6 +275,9 @@ impl<P: Position> Engine<P> {
                 self.note_end(at, task, lease.worker, Ending::Lost);
             }
         }
+        if matches!(why, Release::GivenBack | Release::Redundant) {
+            self.note_let_go(lease, (task, token));
+        }
         self.ended(at, (task, token), why.into(), goes_on, for_good);
         Ok(())
     }
@@ -281,6 +285,14 @@ impl<P: Position> Engine<P> {
     /// Whether the one who had the lease, if anybody, is no volunteer.
     fn is_vouched_for(&self, lease: Option<Lease>) -> bool {
         lease.is_none_or(|l| self.workers[l.worker.index()].client().is_none())
+    }
+
+    /// Whoever had an attempt is not at it any more, and knows so. Of volunteers `late` has what they still name.
+    fn note_let_go(&mut self, lease: Option<Lease>, attempt: (Task, Token)) {
+        let worker = lease.map(|lease| &mut self.workers[lease.worker.index()]);
+        if let Some(worker) = worker.filter(|worker| worker.client().is_none()) {
+            worker.let_go.push(attempt);
+        }
     }
 
     /// What every end of an attempt without a result comes to, once its own books are kept.

@@ -177,11 +177,10 @@ impl<P: Position> Engine<P> {
     fn hear_of_lingering(&mut self, worker: WorkerId, holding: &[(Task, Token)], out: &mut Outbox) {
         let known = &self.workers[worker.index()];
         // What would not count is to be stopped, and so is an attempt at a task that the worker was given anew: neither is
-        // counted, or its room would stay taken until the worker speaks again. What was given up for lost is of an earlier
-        // number of the worker; of its own number is what it returned itself, or was told to stop, while this was on its way.
+        // counted, or its room would stay taken until the worker speaks again. Nor is what it let go while this was on its way.
         let lingers = |&&(task, token): &&(Task, Token)| {
             !known.holds.iter().any(|&(held, _)| held == task)
-                && (self.tries.get(&task)).is_none_or(|tries| tries.last != worker)
+                && !known.let_go.contains(&(task, token))
                 && self.would_take(worker, task, token, Outcome::Executed)
         };
         let lingers = holding.iter().filter(lingers).map(|&attempt| {
@@ -193,10 +192,11 @@ impl<P: Position> Engine<P> {
             }
         });
         let lingers: Vec<Lingering> = lingers.collect();
-        let before = std::mem::replace(&mut self.workers[worker.index()].lingers, lingers);
-        let lingers = &self.workers[worker.index()].lingers;
+        let known = &mut self.workers[worker.index()];
+        known.let_go.retain(|attempt| holding.contains(attempt));
         let goes_on = |old: &Lingering| lingers.iter().any(|l| l.attempt == old.attempt);
-        out.has_room |= !before.iter().all(goes_on);
+        out.has_room |= !known.lingers.iter().all(goes_on);
+        known.lingers = lingers;
     }
 
     /// The time of a copy is up: as far as is known its worker is still at it.

@@ -317,14 +317,15 @@ fn hand_over(
     (silent.quiet, silent.json) = (true, false);
     // Before the call: whoever is cut off does not know whether it came through. Before the files, which an engine may be reading
     // by now, and only where there is none: two who planned at the same time both saw that the folder was free.
-    let made = std::fs::create_dir_all(folder)
-        .and_then(|()| std::fs::File::create_new(&mark))
-        .and_then(|mut to| to.write_all(b"handed over\n"));
-    made.map_err(|e| match e.kind() {
+    let made = std::fs::create_dir_all(folder).and_then(|()| std::fs::File::create_new(&mark));
+    let unwritten = |e: &io::Error| Failure::writing(&screen::path(&mark), e);
+    let mut made = made.map_err(|e| match e.kind() {
         io::ErrorKind::AlreadyExists => handed_over(which, folder),
-        _ => Failure::writing(&screen::path(&mark), &e),
+        _ => unwritten(&e),
     })?;
-    write(settings, handover, folder, &silent).inspect_err(|_| {
+    let marked = made.write_all(b"handed over\n").map_err(|e| unwritten(&e));
+    let written = marked.and_then(|()| write(settings, handover, folder, &silent));
+    written.inspect_err(|_| {
         // Nothing was called: the folder may be tried again. What cannot be removed is told by the next one.
         let _ = std::fs::remove_file(&mark);
     })?;
