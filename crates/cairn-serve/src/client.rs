@@ -442,7 +442,7 @@ impl Caller {
         } else {
             "/api/v1/resume"
         };
-        self.post(path, &(), PATIENCE)
+        self.read(self.call(Method::POST, path, SendBody::none(), None, PATIENCE)?)
     }
 
     /// The journal, one event a line.

@@ -78,10 +78,10 @@ const SPEAKERS: usize = 4;
 // Who does not hear it goes on asking a server that is gone. Far longer, and a worker that hangs keeps the command from ending. A
 // judgement: workers of ours have a request open, and hear it at once.
 const GRACE: Duration = Duration::from_secs(5);
-/// Of a request without a good token so much is listened to, for so long.
+/// Of a request that says nothing to us so much is listened to; without a good token, for so long.
 // A client that still writes when the connection closes is reset and loses the answer that says why. So much holds nearly any
 // request but uploads; a stranger gets no more than a second of us for it.
-const STRANGERS_BYTES: usize = 64 << 10;
+const UNHEARD_BYTES: usize = 64 << 10;
 const STRANGERS_TIME: Duration = Duration::from_secs(1);
 
 /// How a server is set up.
@@ -438,7 +438,7 @@ async fn guard(
         Ok(who) => who,
         Err(why) => {
             // Who is still speaking would not hear the answer: a little is listened to, and not kept.
-            let rest = pieces::whole(request.into_body(), STRANGERS_BYTES);
+            let rest = pieces::whole(request.into_body(), UNHEARD_BYTES);
             let _ = tokio::time::timeout(STRANGERS_TIME, rest).await;
             return Err(denied(why, scope));
         }

@@ -6,6 +6,8 @@ use cairn_engine::Span;
 use cairn_serve::http::End;
 use common::{Wish, executed, shown};
 use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -93,6 +95,35 @@ fn what_a_lost_answer_gave_is_told_again() {
     );
     let told = server.exchange(worker, &held);
     assert_eq!(told["leases"], json!([lost["leases"][1]]));
+}
+
+/// Whoever sends a body where none is wanted, and takes its time, is heard out: a connection that closes under it would lose the answer.
+#[test]
+fn whoever_pauses_slowly_hears_the_answer() {
+    let server = Wish::dag(1, &[]).start();
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    for (path, paused) in [("pause", true), ("resume", false)] {
+        write!(
+            stream,
+            "POST /api/v1/{path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nContent-Length: 4\r\n\r\n",
+            server.token("admin")
+        )
+        .unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+        stream.write_all(b"null").unwrap();
+        // Not to the end of the connection, which goes on.
+        let (mut answer, mut piece) = (String::new(), [0; 4096]);
+        while !answer.contains('}') {
+            let read = stream.read(&mut piece).unwrap();
+            assert!(read > 0, "cut off: {answer}");
+            answer += std::str::from_utf8(&piece[..read]).unwrap();
+        }
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        assert!(
+            answer.contains(&format!("{{\"paused\":{paused}}}")),
+            "{answer}"
+        );
+    }
 }
 
 /// What is returned without its file is still its worker's: it is not told to begin with it once more.

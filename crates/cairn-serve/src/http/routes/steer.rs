@@ -1,10 +1,10 @@
 //! Routes of those who steer: cancel, try again, pause.
 
 use super::{Server, json, not_too_many};
-use crate::http::Shared;
 use crate::http::desk::Ask;
 use crate::http::fault::{Fault, Reply};
 use crate::http::types::{Changed, Named, Pause, Problem, Refused};
+use crate::http::{Shared, UNHEARD_BYTES, pieces};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
@@ -56,16 +56,19 @@ async fn change(
 
 /// Nothing is leased from now on; what is under way goes on.
 #[utoipa::path(post, path = "/api/v1/pause", tag = "admin", responses((status = 200, body = Pause)))]
-pub(crate) async fn pause(State(server): Server) -> Reply<Json<Pause>> {
-    let paused = true;
-    server.ask(|reply| Ask::Pause(paused, reply)).await?;
-    Ok(Json(Pause { paused }))
+pub(crate) async fn pause(State(server): Server, body: Body) -> Reply<Json<Pause>> {
+    set_paused(&server, body, true).await
 }
 
 /// Tasks are leased again.
 #[utoipa::path(post, path = "/api/v1/resume", tag = "admin", responses((status = 200, body = Pause)))]
-pub(crate) async fn resume(State(server): Server) -> Reply<Json<Pause>> {
-    let paused = false;
+pub(crate) async fn resume(State(server): Server, body: Body) -> Reply<Json<Pause>> {
+    set_paused(&server, body, false).await
+}
+
+async fn set_paused(server: &Shared, body: Body, paused: bool) -> Reply<Json<Pause>> {
+    // It says nothing; but whoever is still speaking when the answer goes out is cut off, and does not hear it.
+    pieces::whole(body, UNHEARD_BYTES).await?;
     server.ask(|reply| Ask::Pause(paused, reply)).await?;
     Ok(Json(Pause { paused }))
 }
