@@ -133,6 +133,17 @@ CONF
     if sinfo -h -o %T 2> /dev/null | grep -q 'drain\|down'; then
       scontrol update nodename="$host" state=resume 2> /dev/null || true
     fi
+    # A job that is believed to run though it ended while nobody heard it. Its node tells when it registers; but of one that began in the
+    # last twenty seconds Slurm believes that it is about to begin.
+    squeue -h -t running -o '%i %M' 2> /dev/null | while read -r job time; do
+      seconds=$(echo "$time" | awk -F: '{ print $(NF - 1) * 60 + $NF }')
+      if [ "$seconds" -gt 25 ] && ! pgrep -f "slurmstepd: \\[$job\\." > /dev/null; then
+        end slurmd "$folder/slurmd.pid"
+        slurmd
+        sleep 5
+        break
+      fi
+    done
     ;;
   down)
     if is_up slurmctld "$folder/slurmctld.pid"; then
