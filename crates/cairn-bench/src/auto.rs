@@ -2,8 +2,8 @@
 
 use crate::measure::{peak_memory, timed, timed_on_cpus};
 use crate::worth::{contest, layered};
-use cairn_plan::plan;
 use cairn_plan::policy::{Rule, Rules, path_plus};
+use cairn_plan::{Work, plan};
 use cairn_sim::{Plays, World, usual_worlds};
 use std::time::{Duration, Instant};
 
@@ -29,13 +29,19 @@ pub fn run() {
         let dag = layered(layers, width);
         let end = Instant::now() + PLANNING;
         let stop = || Instant::now() >= end;
-        let (plan, planning) = timed(|| plan(&dag, &cairn_plan::PlanEffort::default(), &stop));
+        let (plan, planning) = timed(|| {
+            plan(
+                &dag,
+                &cairn_plan::PlanEffort::default(),
+                &mut Work::until(&stop),
+            )
+        });
         let (_, path, path_cpu) = timed_on_cpus(|| path_plus(&dag, None, &plan.order));
         let worlds = usual_worlds(1.0).expect("one is in range");
         let effort = Plays::for_dag(dag.len(), Rule::ALL.len(), worlds.len());
         let (_, auto, auto_cpu) = timed_on_cpus(|| {
             let rules = Rules::new(&dag, plan.survey().blocks(), &plan.order, None);
-            let field = rules.candidates(effort.policies, &|| false);
+            let field = rules.candidates(effort.policies, &mut Work::unlimited());
             contest(&dag, &field, &worlds, &World::study_work(), effort.runs)
         });
         println!(

@@ -101,7 +101,7 @@ fn rows(name: &str, dag: &Dag, storage: &Storage, seconds: &[f64]) {
     let fifo = policy::fifo(dag);
     let lean = lean_order(dag, storage, &fifo, &mut Work::unlimited());
     let path = policy::critical_path(dag, Some(seconds));
-    let ic = plan(dag, &PlanEffort::quick(), &|| false).order;
+    let ic = plan(dag, &PlanEffort::quick(), &mut Work::unlimited()).order;
     let priorities: [(&str, Vec<TaskId>); 5] = [
         ("shrink-first", shrink_first(storage, &lean.order)),
         ("lean", lean.order.clone()),

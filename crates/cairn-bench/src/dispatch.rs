@@ -8,7 +8,7 @@ use cairn_engine::{
     Copies, Dispatch, Engine, Expected, Frozen, Memory, Moment, Offer, Order, Outbox, Outcome,
     Placing, Rules, Span, Task, WorkerId, numbered,
 };
-use cairn_plan::{PlanEffort, plan};
+use cairn_plan::{PlanEffort, Work, plan};
 use cairn_sim::{
     Breaks, Crew, Knows, Lease, Measure, Options, Policy, PoolSettings, Ratio, Spread, What,
     Workload, World, replay, simulate,
@@ -81,7 +81,9 @@ impl Subject {
         let seconds = flow.imputed_seconds()?;
         let mean = seconds.iter().sum::<f64>() / seconds.len() as f64;
         let dag = flow.dag().clone();
-        let order = plan(&dag, &PlanEffort::default(), &|| false).order.clone();
+        let order = plan(&dag, &PlanEffort::default(), &mut Work::unlimited())
+            .order
+            .clone();
         Some(Subject {
             name: name.to_owned(),
             // Tasks of no time at all are about as long as it takes to start them.

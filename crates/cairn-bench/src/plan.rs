@@ -2,7 +2,7 @@
 
 use crate::measure::{peak_memory, timed};
 use cairn_dag::{Dag, Family};
-use cairn_plan::{Plan, PlanEffort, plan};
+use cairn_plan::{Plan, PlanEffort, Work, plan};
 use cairn_theory::profile::{area, profile};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,12 +20,12 @@ fn family(words: &str) -> Dag {
 }
 
 fn planned(dag: &Dag) -> (Plan<'_>, f64) {
-    timed(|| plan(dag, &PlanEffort::default(), &|| false))
+    timed(|| plan(dag, &PlanEffort::default(), &mut Work::unlimited()))
 }
 
 /// Order and certified bound, without a search for a verdict.
 fn quick(dag: &Dag) -> (Plan<'_>, f64) {
-    timed(|| plan(dag, &PlanEffort::quick(), &|| false))
+    timed(|| plan(dag, &PlanEffort::quick(), &mut Work::unlimited()))
 }
 
 fn ratio(plan: &Plan, reached: u64) -> f64 {

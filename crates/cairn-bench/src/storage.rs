@@ -120,7 +120,7 @@ fn row(name: &str, flow: &Flow, storage: Result<Storage, ModelError>) -> (String
     };
     let fifo = policy::fifo(dag);
     let (lean, seconds) = timed_on_cpu(|| lean_order(dag, &storage, &fifo, &mut Work::unlimited()));
-    let ic = plan(dag, &PlanEffort::quick(), &|| false).order;
+    let ic = plan(dag, &PlanEffort::quick(), &mut Work::unlimited()).order;
     let bound = lean.bound.bytes.max(1) as f64;
     let peak = lean.peak.max(1) as f64;
     let over = |order: &[TaskId]| storage.peak(order).max(1) as f64 / peak;

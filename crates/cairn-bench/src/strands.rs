@@ -2,10 +2,9 @@
 
 use crate::measure::timed;
 use crate::random::Random;
-use cairn_theory::Bipartite;
 use cairn_theory::families::{EvolvingMesh, Family, Fft, OutTree, ReductionMesh, ReductionTree};
 use cairn_theory::strand::{Strand, schedule_sum};
-use cairn_theory::tree::{self, TreeOrder};
+use cairn_theory::{Bipartite, BlockOrder, tree};
 
 // Large enough that a method which is not near-linear would not come back.
 const SOURCES: usize = 1_000_000;
@@ -73,9 +72,9 @@ fn tree_block(nodes: usize, random: &mut Random) {
     let block = Bipartite::from_arcs(count[0] as usize, count[1] as usize, arcs);
     let (answer, seconds) = timed(|| tree::solve(&block).expect("a tree"));
     let verdict = match answer.order {
-        TreeOrder::Optimal(_) => "optimal order",
-        TreeOrder::NoneExists => "none exists",
-        TreeOrder::Unknown => "unknown",
+        BlockOrder::Optimal(_) => "optimal order",
+        BlockOrder::NoneExists => "none exists",
+        BlockOrder::Unknown => "unknown",
     };
     println!("{:34} {nodes:9} {seconds:8.3} {verdict:>14}", "random tree");
 }

@@ -1,8 +1,8 @@
 //! Finds a short cycle to show to the person whose input has one. Knows nothing of names.
 
 use crate::budgets::cycle::STEPS;
-use crate::{Dag, TaskId};
-use cairn_kernel::Work;
+use crate::{Dag, TaskId, narrow};
+use cairn_kernel::{Work, completed};
 use std::collections::VecDeque;
 
 /// A cycle of `graph`, each task a parent of the next and the last a parent of the first. Shortest of all
@@ -67,24 +67,14 @@ fn candidates(graph: &Dag) -> Vec<bool> {
 type Row = fn(&Dag, TaskId) -> &[TaskId];
 
 fn peel(graph: &Dag, left: &mut [bool], before: Row, after: Row) {
-    let mut waiting: Vec<usize> = (graph.tasks())
-        .map(|t| {
-            let alive = before(graph, t).iter().filter(|p| left[p.index()]);
-            alive.count()
-        })
-        .collect();
+    let alive = |t| before(graph, t).iter().filter(|p| left[p.index()]).count();
+    let mut waiting: Vec<u32> = graph.tasks().map(|t| narrow(alive(t))).collect();
     let mut free: Vec<TaskId> = (graph.tasks())
         .filter(|t| left[t.index()] && waiting[t.index()] == 0)
         .collect();
     while let Some(task) = free.pop() {
         left[task.index()] = false;
-        for &next in after(graph, task) {
-            if left[next.index()] {
-                waiting[next.index()] -= 1;
-                if waiting[next.index()] == 0 {
-                    free.push(next);
-                }
-            }
-        }
+        let others = after(graph, task).iter().copied();
+        free.extend(completed(others.filter(|t| left[t.index()]), &mut waiting));
     }
 }

@@ -51,6 +51,14 @@ impl Flow {
         Ok(rest)
     }
 
+    /// How many executed tasks made results that a task which is left waits for.
+    pub fn still_needed(&self, is_executed: &[bool]) -> usize {
+        let is_left = |t: &TaskId| !is_executed[t.index()];
+        let executed = self.dag().tasks().filter(|t| !is_left(t));
+        let needed = executed.filter(|&t| self.dag().children(t).iter().any(is_left));
+        needed.count()
+    }
+
     /// What the executed tasks left for the others beyond what these name. Tasks that find the same share one list of it: a
     /// task of many outputs may have many children.
     fn leave_files(

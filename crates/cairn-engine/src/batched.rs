@@ -12,14 +12,14 @@ use cairn_theory::game::Standing;
 #[derive(Clone, Debug)]
 pub struct Batched<'d> {
     game: Frozen<'d>,
-    books: Books<'d>,
+    books: Following<'d>,
     /// `None`: by the order alone.
     effort: Option<BatchEffort>,
 }
 
 /// What is kept beside the game to choose batches.
 #[derive(Clone, Debug)]
-enum Books<'d> {
+enum Following<'d> {
     /// Nothing yet: they are made when the first batch is asked for.
     None,
     /// They follow the game.
@@ -33,7 +33,7 @@ impl<'d> Batched<'d> {
     pub fn new(dag: &'d cairn_dag::Dag, effort: Option<BatchEffort>) -> Batched<'d> {
         Batched {
             game: Frozen::new(dag),
-            books: Books::None,
+            books: Following::None,
             effort,
         }
     }
@@ -45,15 +45,15 @@ impl<'d> Batched<'d> {
 
     /// What the batcher is told; it is let go where it does not follow.
     fn tell<T, E>(&mut self, told: impl FnOnce(&mut Batcher<'d>) -> Result<T, E>) {
-        if let Books::Kept(batcher) = &mut self.books
+        if let Following::Kept(batcher) = &mut self.books
             && told(batcher).is_err()
         {
-            self.books = Books::Useless;
+            self.books = Following::Useless;
         }
     }
 
     /// Books as the game stands. O(tasks + arcs).
-    fn made(&self, order: &Order) -> Books<'d> {
+    fn made(&self, order: &Order) -> Following<'d> {
         let dag = self.game().dag();
         let mut tasks: Vec<TaskId> = dag.tasks().collect();
         tasks.sort_by_key(|&task| order.rank(task.into()));
@@ -64,14 +64,14 @@ impl<'d> Batched<'d> {
                 Standing::Leased => state.lease(task),
                 Standing::Waiting | Standing::Eligible => Ok(()),
                 Standing::Failed | Standing::Aborted | Standing::Cancelled => {
-                    return Books::Useless;
+                    return Following::Useless;
                 }
             };
             if done.is_err() {
-                return Books::Useless;
+                return Following::Useless;
             }
         }
-        Books::Kept(Box::new(Batcher::new(state, &tasks)))
+        Following::Kept(Box::new(Batcher::new(state, &tasks)))
     }
 }
 
@@ -120,23 +120,23 @@ impl Position for Batched<'_> {
 
     fn fail(&mut self, task: Task, aborted: &mut Vec<Task>) -> Result<(), Illegal> {
         // The batcher's game has no tasks that are given up: it would count on children that never become eligible.
-        self.books = Books::Useless;
+        self.books = Following::Useless;
         self.game.fail(task, aborted)
     }
 
     fn cancel(&mut self, task: Task, aborted: &mut Vec<Task>) -> Result<(), Illegal> {
-        self.books = Books::Useless;
+        self.books = Following::Useless;
         self.game.cancel(task, aborted)
     }
 
     fn revive(&mut self, task: Task, opened: &mut Vec<Task>) -> Result<(), Illegal> {
         // Perhaps that was the last one given up.
-        self.books = Books::None;
+        self.books = Following::None;
         self.game.revive(task, opened)
     }
 
     fn reopen(&mut self, task: Task, opened: &mut Vec<Task>) -> Result<(), Illegal> {
-        self.books = Books::None;
+        self.books = Following::None;
         self.game.reopen(task, opened)
     }
 
@@ -146,10 +146,10 @@ impl Position for Batched<'_> {
 
     fn batch(&mut self, count: usize, order: &Order) -> Option<Vec<Task>> {
         let effort = self.effort?;
-        if matches!(self.books, Books::None) {
+        if matches!(self.books, Following::None) {
             self.books = self.made(order);
         }
-        let Books::Kept(batcher) = &mut self.books else {
+        let Following::Kept(batcher) = &mut self.books else {
             return None;
         };
         let batch = batcher.choose(count, &effort);
@@ -158,8 +158,8 @@ impl Position for Batched<'_> {
 
     fn reordered(&mut self) {
         // Those that are useless stay so: another order does not bring given-up tasks back.
-        if let Books::Kept(_) = self.books {
-            self.books = Books::None;
+        if let Following::Kept(_) = self.books {
+            self.books = Following::None;
         }
     }
 
@@ -168,7 +168,7 @@ impl Position for Batched<'_> {
     }
 
     fn unpack(&mut self, packed: &[u8]) -> Result<(), Illegal> {
-        self.books = Books::None;
+        self.books = Following::None;
         self.game.unpack(packed)
     }
 }

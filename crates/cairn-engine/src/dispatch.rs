@@ -22,18 +22,12 @@ mod twin;
 mod unlocks;
 
 use crate::book::{Book, Expected, Memory};
+use crate::budgets::dispatch::{FEW_LANES, LANES};
 use cairn_dag::{Dag, TaskId, narrow, wide};
 use cairn_theory::game::Standing;
 use lanes::{Busy, LaneId, Lanes};
 use outlook::Outlook;
 use std::collections::BTreeSet;
-
-/// Up to so many busy lanes, all are looked at whenever somebody asks; of more only those that come first.
-// A request is to cost microseconds, however many workers there are.
-const FEW: usize = 64;
-/// Lanes of a class looked at again before a request is answered, where there are many.
-// Those that are not looked at now still come first when the next one asks.
-const LOOKS: usize = 4;
 
 /// By what tasks go to workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +40,18 @@ pub enum Placing {
     BySpeed,
 }
 
+impl Placing {
+    /// Where nobody says: by speeds where workers differ, if it is known how long most tasks take. Without durations placing by
+    /// speed may still lose (docs/dispatch.md).
+    pub fn usual(seconds: &[Option<f64>]) -> Placing {
+        let known = seconds.iter().flatten().count();
+        match 2 * known > seconds.len() {
+            true => Placing::WhereUneven,
+            false => Placing::ByOrder,
+        }
+    }
+}
+
 /// Workers differ where the mean square of their speeds is above the square of the mean by this factor: the spread is more
 /// than about a fifth.
 // A judgement between two figures of docs/dispatch.md: of equal workers the order alone loses 4 % to HEFT, at a spread of 0.3 half
@@ -54,7 +60,7 @@ const UNEVEN: f64 = 1.05;
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Move {
+pub(crate) struct Move {
     /// This task, eligible or (for a copy) running,
     pub task: u32,
     /// begins on this worker,
@@ -65,7 +71,7 @@ pub struct Move {
 
 /// Whether a worker can do a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fit {
+pub(crate) enum Fit {
     /// Now.
     Now,
     /// It has too little room now.
@@ -76,7 +82,7 @@ pub enum Fit {
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub(crate) enum Ending {
     /// It came back well.
     Returned,
     /// It failed.
@@ -234,14 +240,6 @@ impl Dispatch {
         }
     }
 
-    /// A worker is gone with all that it had.
-    pub fn gone(&mut self, now: f64, worker: u32) {
-        for task in self.lanes.tasks_of(worker) {
-            self.ended(now, task, worker, Ending::Lost);
-        }
-        self.departed(worker);
-    }
-
     /// Where a task stands from now on, unless somebody has it: that is told by [`Dispatch::started`].
     pub(crate) fn stands(&mut self, task: u32, standing: Standing) {
         if self.only_learns {
@@ -255,7 +253,7 @@ impl Dispatch {
     }
 
     /// A worker begins with a task.
-    pub fn started(&mut self, now: f64, task: u32, worker: u32) {
+    pub(crate) fn started(&mut self, now: f64, task: u32, worker: u32) {
         if self.only_learns {
             return;
         }
@@ -275,7 +273,7 @@ impl Dispatch {
     }
 
     /// A worker is no longer at a task. What the task is now is told apart.
-    pub fn ended(&mut self, now: f64, task: u32, worker: u32, how: Ending) {
+    pub(crate) fn ended(&mut self, now: f64, task: u32, worker: u32, how: Ending) {
         let client = self.lanes.client(worker);
         if self.only_learns {
             // What came back well is told by `returned`, with since when: no lane knows that here.
@@ -315,14 +313,15 @@ impl Dispatch {
     }
 
     /// A task came back well from a worker that had it since then.
-    pub fn returned(&mut self, now: f64, since: f64, task: u32, worker: u32) {
+    pub(crate) fn returned(&mut self, now: f64, since: f64, task: u32, worker: u32) {
         if !self.only_learns {
             return self.ended(now, task, worker, Ending::Returned);
         }
         let (kind, base) = (self.outlook.kind(task), self.outlook.base(task));
         let client = self.lanes.client(worker);
-        self.book
-            .returned(client, kind, base, (now - since).max(1e-6));
+        // A moment of the engine is a microsecond: nothing took less.
+        let seconds = (now - since).max(1e-6);
+        self.book.returned(client, kind, base, seconds);
     }
 
     /// Tasks of equal levels go by these ranks, smaller ones first.
@@ -335,7 +334,7 @@ impl Dispatch {
             true => {
                 // The mean of the pool has moved, and with it everybody of whom little is known.
                 self.lanes.believe(&self.book);
-                if self.lanes.busy_count() <= FEW {
+                if self.lanes.busy_count() <= FEW_LANES {
                     self.lanes.look_at_all(now, &self.book);
                     self.note_all_ends();
                 }
@@ -375,13 +374,13 @@ impl Dispatch {
 
     /// Before a request: lanes that come first are looked at again.
     fn look(&mut self, now: f64) {
-        if self.lanes.busy_count() <= FEW {
+        if self.lanes.busy_count() <= FEW_LANES {
             self.lanes.look_at_all(now, &self.book);
             self.note_all_ends();
             return;
         }
         // Ends of tasks that did not move stand.
-        let moved = self.lanes.look_at_first(now, &self.book, LOOKS);
+        let moved = self.lanes.look_at_first(now, &self.book, LANES);
         for lane in moved {
             if let Some(Busy { task, .. }) = self.lanes.busy(lane) {
                 self.note_end(task);

@@ -27,8 +27,9 @@ mod peaks;
 pub use self::curve::{AreaByCap, area_by_cap, caps_between};
 
 use crate::Sizes;
+use crate::budgets::storage::{ASKED, NEXT};
 use cairn_dag::{TaskId, narrow, wide};
-use cairn_kernel::NONE;
+use cairn_kernel::{NONE, places};
 use cairn_theory::game::Standing;
 use cairn_theory::storage::{FileId, Storage, StorageError};
 use peaks::Peaks;
@@ -105,10 +106,6 @@ pub struct Keeper {
     sizes: Option<Box<Sizes>>,
 }
 
-/// How many places are looked at for a task that goes next by π.
-// When nothing runs the very first may start: the others are only more to choose from.
-const LOOK: usize = 64;
-
 fn signed(bytes: u64) -> i64 {
     debug_assert!(bytes < 1 << 62);
     bytes as i64
@@ -123,6 +120,9 @@ impl Keeper {
     // What is reserved is added to it, and differences are signed: two bits stay free.
     pub const NO_CAP: u64 = u64::MAX >> 2;
 
+    /// How many tasks are asked about by priorities before the keeper's own order is.
+    pub const ASKED: usize = ASKED;
+
     /// Nothing started yet. `order` is to have a peak within `cap`.
     ///
     /// # Errors
@@ -136,7 +136,7 @@ impl Keeper {
             standing: vec![Standing::Waiting; tasks],
             place: vec![NONE; tasks],
             at: Vec::new(),
-            given: vec![NONE; tasks],
+            given: Vec::new(),
             front: 0,
             peaks: Peaks::default(),
             readers: storage.all_consumers().to_vec(),
@@ -157,9 +157,7 @@ impl Keeper {
         };
         // Before places are given: an order that names a task twice would leave another without one.
         keeper.check(order)?;
-        for (place, task) in order.iter().enumerate() {
-            keeper.given[task.index()] = narrow(place);
-        }
+        keeper.given = places(order);
         keeper.number(order);
         match keeper.excess() {
             0 => Ok(keeper),
@@ -233,6 +231,11 @@ impl Keeper {
         let task = (self.peaks.first_place()).map(|place| TaskId(self.at[wide(place)]));
         let held = self.held - task.map_or(0, |task| self.lying(task));
         first.saturating_add(held).saturating_sub(self.cap)
+    }
+
+    /// Where a task stands, as far as this was told: waiting and eligible are one to it.
+    pub fn standing(&self, task: TaskId) -> Standing {
+        self.standing[task.index()]
     }
 
     /// Whether a task whose parents are done may start now.
@@ -511,7 +514,7 @@ impl Keeper {
     /// The first waiting tasks by π, as far as they are worth looking at when those of higher priority may not start.
     pub fn next_by_order(&self) -> impl Iterator<Item = TaskId> + '_ {
         let first = self.peaks.first_place().map_or(self.at.len(), wide);
-        let tasks = self.at[first..].iter().take(LOOK);
+        let tasks = self.at[first..].iter().take(NEXT);
         let tasks = tasks.filter(|&&t| t != NONE).map(|&t| TaskId(t));
         tasks.filter(|t| self.standing[t.index()].is_unbegun())
     }

@@ -75,6 +75,11 @@ pub struct Offer {
 }
 
 impl Offer {
+    /// Bytes of memory that all its tasks together may take: no number is too large where nobody counts.
+    pub(crate) fn most_memory(&self) -> u64 {
+        self.memory.unwrap_or(u64::MAX)
+    }
+
     /// So many processors, and nobody counts the rest.
     pub fn cpus(cpus: u32) -> Offer {
         Offer {

@@ -145,13 +145,13 @@ impl Sizes {
                 most: 0.0,
                 factor: if is_unknown { 0.0 } else { safety },
             });
-        let said = |f: FileId| match is_unknown[f.index()] {
+        let given = |f: FileId| match is_unknown[f.index()] {
             true => 1.0,
             false => rounded_up(storage.bytes(f)),
         };
         Sizes {
             safety,
-            expected: storage.files().map(said).collect(),
+            expected: storage.files().map(given).collect(),
             classes: classes.collect(),
             kind,
             class,
@@ -182,7 +182,7 @@ impl Sizes {
     }
 
     /// A file turns out to have so many bytes. Says which class is to be reserved otherwise from now on, if any: ask
-    /// [`Sizes::files_of`]. A file is measured once; what comes later is not learnt from.
+    /// `Sizes::files_of`. A file is measured once; what comes later is not learnt from.
     pub fn measure(&mut self, file: FileId, bytes: u64) -> Option<u32> {
         let number = std::mem::replace(&mut self.class[file.index()], NONE);
         let class = self.classes.get_mut(wide(number))?;
@@ -252,7 +252,7 @@ impl Sizes {
     }
 
     /// The files of a class that are not measured yet. O(files).
-    pub fn files_of(&self, class: u32) -> impl Iterator<Item = FileId> + '_ {
+    pub(crate) fn files_of(&self, class: u32) -> impl Iterator<Item = FileId> + '_ {
         let all = self.class.iter().zip(0u32..);
         all.filter(move |(c, _)| **c == class)
             .map(|(_, file)| FileId(file))
@@ -387,8 +387,8 @@ mod tests {
         }
         assert_eq!(waves, [1, 2, 4, 8, 16, 33]);
         // Where the input gives sizes nothing is slow.
-        let said = self::storage(&[5; 9]);
-        let mut sizes = Sizes::new(&said, vec![0; 9], &[], 1.3);
+        let given = self::storage(&[5; 9]);
+        let mut sizes = Sizes::new(&given, vec![0; 9], &[], 1.3);
         for task in (0..9).map(TaskId) {
             assert!(sizes.may(task));
             sizes.start(task);
@@ -401,10 +401,10 @@ mod tests {
         let mut random = Random::new(3);
         let (mut over, mut all, mut worst) = (0, 0, 1.0f64);
         for _ in 0..200 {
-            let said: Vec<u64> = (0..200)
+            let given: Vec<u64> = (0..200)
                 .map(|_| 1_000 + random.below(9_000) as u64)
                 .collect();
-            let storage = storage(&said);
+            let storage = storage(&given);
             let unknown = match random.below(2) {
                 0 => storage.files().collect(),
                 _ => Vec::new(),
@@ -412,9 +412,9 @@ mod tests {
             let mut sizes = Sizes::new(&storage, vec![0; 200], &unknown, 1.3);
             let factor = 0.2 + random.below(40) as f64 / 10.0;
             let even = !unknown.is_empty();
-            for (file, &said) in storage.files().zip(&said) {
+            for (file, &given) in storage.files().zip(&given) {
                 let spread = 0.9 + random.below(2_000) as f64 / 10_000.0;
-                let base = if even { 5_000 } else { said };
+                let base = if even { 5_000 } else { given };
                 let bytes = (base as f64 * factor * spread) as u64;
                 let reserve = sizes.reserve(file);
                 if file.0 >= 5 {

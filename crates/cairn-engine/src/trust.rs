@@ -7,8 +7,8 @@
 //! | rule | here |
 //! |---|---|
 //! | 1 deadlines; late results are taken | [`Distrust::span`], [`End::Late`], [`Trust::returned`] |
-//! | 2 so many copies, caps on errors and on all | [`Trust::wanted`], [`Trust::verdict`] |
-//! | 3 more than half of the quorum equal | [`Distrust::agree`], [`Trust::verdict`] |
+//! | 2 so many copies, caps on errors and on all | [`Trust::wanted`], [`Trust::agreement`] |
+//! | 3 more than half of the quorum equal | [`Distrust::agree`], [`Trust::agreement`] |
 //! | 4 adaptive replication | [`Trust::leased`], `Record::rows` |
 //! | 5 quotas | [`Record::quota`] |
 //! | 6 retries go to reliable clients, before anything new | [`Trust::is_reliable`], [`Trust::is_retry`], [`Distrust::raises`] |
@@ -27,10 +27,10 @@ mod reputation;
 
 pub(crate) use books::Books;
 pub(crate) use check::{Copy, End};
-pub use judge::Verdict;
+pub use judge::Agreement;
 pub use numbers::Distrust;
 pub use record::Record;
-pub use reputation::Reputation;
+pub(crate) use reputation::Reputation;
 
 use self::check::Check;
 use self::record::Takes;

@@ -3,9 +3,9 @@
 
 use cairn_dag::{Dag, TaskId};
 use cairn_engine::{
-    Cause, ClientId, Digest, Distrust, Engine, Entry, Event, Frozen, Granted, Memory, Moment,
-    Offer, Order, Outbox, Outcome, Position, Receipt, Refusal, Release, Returned, Rules, Span,
-    Task, Token, Verdict, Why, WorkerId,
+    Agreement, Cause, ClientId, Digest, Distrust, Engine, Entry, Event, Frozen, Granted, Memory,
+    Moment, Offer, Order, Outbox, Outcome, Position, Receipt, Refusal, Release, Returned, Rules,
+    Span, Task, Token, Why, WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
 use cairn_theory::game::Standing;
@@ -636,8 +636,8 @@ impl<'d> Play<'d> {
             }
             if is_volunteers && has_result {
                 let equal = self.twin.largest(task) as u32;
-                match trust.verdict(task) {
-                    Verdict::Waits { has, .. } => assert_eq!(has, equal),
+                match trust.agreement(task) {
+                    Agreement::Waits { has, .. } => assert_eq!(has, equal),
                     // It is settled with the event that makes it so.
                     other => panic!("{other:?} of a task that is not settled"),
                 }

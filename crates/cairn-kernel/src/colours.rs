@@ -1,21 +1,12 @@
 //! Colour refinement: tells tasks and prizes apart by what hangs on them, whatever their numbers. Knows no sizes.
 
-use crate::{Id, Rows};
-
-/// Which tasks need which prizes, in both directions, and the gates: one puzzle or many side by side.
-pub struct Joins<'a, T, P> {
-    /// By prize: the tasks that it needs.
-    pub needs: &'a Rows<T>,
-    /// By task: the prizes that need it.
-    pub prizes: &'a Rows<P>,
-    /// By task: the prize that it waits for; nothing at all without gates.
-    pub gate: &'a [Option<P>],
-}
+use crate::{GOLDEN, Id, Joins};
 
 /// By task: a colour that is the same for tasks which differ in nothing within `rounds` steps. Sorted by colour, the
 /// tasks of equal puzzles mostly get equal numbers; only those that stay alike keep the order they came in.
 ///
-/// Only `tasks` and `prizes` are coloured, whole parts of the puzzle each. O(rounds·arcs).
+/// Only `tasks` and `prizes` are coloured, whole parts of the puzzle each. O(rounds·arcs). Colour refinement, or the one-dimensional
+/// Weisfeiler–Leman test (1968), with hashes for colours.
 pub fn colours<T: Id, P: Id>(
     joins: &Joins<'_, T, P>,
     tasks: &[T],
@@ -74,8 +65,9 @@ fn sum_of(colours: impl Iterator<Item = u64>) -> u64 {
 }
 
 /// Scrambles two numbers into one: products and shifts by which every bit of either reaches every bit of the result.
+// Not `mix`, which is of one number: and with other colours equal tasks would come in another order.
 fn scramble(a: u64, b: u64) -> u64 {
-    let mut x = a.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ b.wrapping_add(0x7F4A_7C15);
+    let mut x = a.wrapping_mul(GOLDEN) ^ b.wrapping_add(0x7F4A_7C15);
     x ^= x >> 29;
     x = x.wrapping_mul(0xBF58_476D_1CE4_E5B9);
     x ^= x >> 32;
@@ -86,6 +78,7 @@ fn scramble(a: u64, b: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Rows;
     use proptest::prelude::*;
 
     proptest! {

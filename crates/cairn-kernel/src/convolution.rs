@@ -1,6 +1,6 @@
 //! (max,+) convolution of profiles: the best way to share a number of steps. Knows only numbers.
 
-use crate::{Stopped, Work, long};
+use crate::{Work, long};
 use std::ops::Add;
 
 /// What profiles are made of.
@@ -50,24 +50,6 @@ impl Value for i32 {
     }
 }
 
-/// out\[t\] = max over i + j = t of a\[i\] + b\[j\]; what cannot be reached stays so.
-///
-/// O(|a|·|b|); O(|a| + |b|) when both are concave. Free of charge and not to be stopped, so for tests and small things:
-/// what works within a budget asks [`convolve_within`].
-///
-/// ```
-/// use cairn_kernel::convolve;
-/// assert_eq!(convolve(&[0, 3], &[0, 1, 5]), [0, 3, 5, 8]);
-/// ```
-///
-/// # Panics
-/// If one of them is empty.
-pub fn convolve<N: Value>(a: &[N], b: &[N]) -> Vec<N> {
-    let mut out = Vec::new();
-    convolve_into(a, b, usize::MAX, &mut out);
-    out
-}
-
 /// What a convolution costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Price {
@@ -80,57 +62,63 @@ pub enum Price {
 impl Price {
     /// Steps for so many pairs of entries.
     #[inline]
-    pub(crate) fn steps(self, pairs: u64) -> u64 {
+    fn steps(self, pairs: u64) -> u64 {
         match self {
             Price::Time => pairs / 8,
             Price::Entries => pairs,
         }
     }
 
-    fn of<N>(self, a: &[N], b: &[N], most: usize) -> u64 {
-        let end = most.saturating_add(1);
+    fn of<N>(self, a: &[N], b: &[N], most: Option<usize>) -> u64 {
+        let cut = |p: &[N]| long(most.map_or(p.len(), |most| p.len().min(most.saturating_add(1))));
         // As if neither were concave: what is paid must not depend on a look at the entries.
-        self.steps(long(a.len().min(end)) * long(b.len().min(end)))
+        self.steps(cut(a) * cut(b))
     }
 }
 
-/// The same up to `most`, charged to `work`. `None`, and the work is over, if that does not suffice.
-pub fn convolve_within<N: Value>(
+/// out\[t\] = max over i + j = t of a\[i\] + b\[j\], up to `most` where that is given; what cannot be reached stays so. Charged to `work`:
+/// `None`, and the work is over, if that does not suffice.
+///
+/// O(|a|·|b|); O(|a| + |b|) when both are concave.
+///
+/// ```
+/// use cairn_kernel::{Price, Work, convolve};
+/// let sum = |most| convolve(&[0, 3], &[0, 1, 5], most, Price::Time, &mut Work::unlimited());
+/// assert_eq!(sum(None), Some(vec![0, 3, 5, 8]));
+/// assert_eq!(sum(Some(1)), Some(vec![0, 3]));
+/// ```
+///
+/// # Panics
+/// If one of them is empty.
+pub fn convolve<N: Value>(
     a: &[N],
     b: &[N],
-    most: usize,
+    most: Option<usize>,
     price: Price,
     work: &mut Work<'_>,
 ) -> Option<Vec<N>> {
-    work.take(price.of(a, b, most))?;
     let mut out = Vec::new();
-    convolve_into(a, b, most, &mut out);
+    convolve_into(a, b, most, price, work, &mut out)?;
     Some(out)
 }
 
-/// [`convolve_within`] as [`Work::pay`] is to [`Work::take`]: where it is too dear, something cheaper can still be tried.
-///
-/// # Errors
-/// If fewer steps are left, or it is time to stop.
-pub fn convolve_paid<N: Value>(
+/// The same into a list that may have been used before.
+pub(crate) fn convolve_into<N: Value>(
     a: &[N],
     b: &[N],
+    most: Option<usize>,
     price: Price,
     work: &mut Work<'_>,
-) -> Result<Vec<N>, Stopped> {
-    work.pay(price.of(a, b, usize::MAX))?;
-    Ok(convolve(a, b))
-}
-
-/// The same up to `most`, into a list that may have been used before.
-// Free of charge, so for this crate alone: the tree program charges whole tables.
-pub(crate) fn convolve_into<N: Value>(a: &[N], b: &[N], most: usize, out: &mut Vec<N>) {
+    out: &mut Vec<N>,
+) -> Option<()> {
+    work.take(price.of(a, b, most))?;
     out.clear();
-    let length = (a.len() + b.len() - 1).min(most.saturating_add(1));
+    let all = a.len() + b.len() - 1;
+    let length = most.map_or(all, |most| all.min(most.saturating_add(1)));
     // Worth the look: of concave profiles, which most are, the rises need only be merged.
     if is_concave(a) && is_concave(b) {
         merge_concave(a, b, length, out);
-        return;
+        return Some(());
     }
     out.resize(length, N::LEAST);
     // Along the longer one several entries are filled at once.
@@ -145,6 +133,7 @@ pub(crate) fn convolve_into<N: Value>(a: &[N], b: &[N], most: usize, out: &mut V
         }
     }
     out.iter_mut().for_each(|slot| *slot = slot.or_never());
+    Some(())
 }
 
 /// Whether the rises never grow, and both ends, hence all, can be reached.
@@ -213,18 +202,17 @@ mod tests {
                 }
             }
             let best = by_definition(&a, &b);
-            prop_assert_eq!(&convolve(&a, &b), &best);
             let cut = best.len().min(most + 1);
             let mut work = Work::steps(steps);
-            match convolve_within(&a, &b, most, Price::Time, &mut work) {
+            match convolve(&a, &b, Some(most), Price::Time, &mut work) {
                 Some(out) => prop_assert_eq!(&out[..], &best[..cut]),
                 None => prop_assert!(work.is_over() && a.len() * b.len() / 8 > steps as usize),
             }
             let pairs = a.len() as u64 * b.len() as u64;
             let mut work = Work::steps(8 * steps);
-            match convolve_paid(&a, &b, Price::Entries, &mut work) {
-                Ok(out) => prop_assert!(out == best && work.left() == 8 * steps - pairs),
-                Err(Stopped) => prop_assert!(pairs > 8 * steps && work.left() == 8 * steps),
+            match convolve(&a, &b, None, Price::Entries, &mut work) {
+                Some(out) => prop_assert!(out == best && work.left() == 8 * steps - pairs),
+                None => prop_assert!(pairs > 8 * steps && work.is_over()),
             }
         }
 
@@ -232,7 +220,8 @@ mod tests {
         fn counts_are_as_signed_values(a in prop::collection::vec(0i32..50, 1..9), b in prop::collection::vec(0i32..50, 1..9), most in 0usize..20) {
             let counts = |p: &[i32]| p.iter().map(|&x| x as u32).collect::<Vec<u32>>();
             let mut out = vec![7; 3];
-            convolve_into(&counts(&a), &counts(&b), most, &mut out);
+            let mut work = Work::unlimited();
+            convolve_into(&counts(&a), &counts(&b), Some(most), Price::Time, &mut work, &mut out).unwrap();
             let best = counts(&by_definition(&a, &b));
             prop_assert_eq!(&out[..], &best[..best.len().min(most + 1)]);
         }

@@ -1,6 +1,7 @@
 //! The upper concave envelope of a curve. Knows numbers alone.
 
-/// Where the smallest concave curve that lies nowhere below the given one has its corners: from 0 to the last place.
+/// Where the smallest concave curve that lies nowhere below the given one has its corners: from 0 to the last place. Linear: the
+/// monotone chain of Andrew (1979), whose points come sorted.
 ///
 /// ```
 /// assert_eq!(cairn_kernel::corners(&[0, 0, 3, 4, 5]), [0, 2, 4]);

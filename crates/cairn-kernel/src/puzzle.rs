@@ -15,7 +15,7 @@ use crate::{Id, Rows, completed, long, narrow, wide};
 /// shared.push([0, 1]);
 /// let puzzle = Puzzle::new(vec![1, 0], &shared);
 /// assert_eq!((puzzle.shared(), puzzle.total()), (1, 3));
-/// assert_eq!(puzzle.gains(&[1, 0]), [0, 0, 3]);
+/// assert_eq!(puzzle.gains(&[1, 0]), Some(vec![0, 0, 3]));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Puzzle<T = u32, P = u32> {
@@ -172,19 +172,62 @@ impl<T: Id, P: Id> Puzzle<T, P> {
         largest_shares(shares, self.total())
     }
 
-    /// What each prefix of an order of tasks gains, gates aside.
-    pub fn gains(&self, order: &[T]) -> Vec<u32> {
-        let mut lacking = self.needs_left();
+    /// Its joins, to be walked along.
+    pub fn joins(&self) -> Joins<'_, T, P> {
+        Joins {
+            needs: &self.needs,
+            prizes: &self.prizes,
+            gate: &self.gate,
+        }
+    }
+
+    /// What each prefix of an order of some tasks gains; `None` if a task comes twice or before its gate. Linear.
+    pub fn gains(&self, order: &[T]) -> Option<Vec<u32>> {
         let mut gained = 0;
         let mut out = Vec::with_capacity(order.len() + 1);
         out.push(0);
+        let is_order = self.joins().walk(order, |v, prize| match prize {
+            Some(p) => gained += self.weight[p.index()],
+            None => {
+                gained += self.own[v.index()];
+                out.push(gained);
+            }
+        });
+        is_order.then_some(out)
+    }
+}
+
+/// Which tasks need which prizes, in both directions, and the gates: one puzzle or many side by side.
+pub struct Joins<'a, T, P> {
+    /// By prize: the tasks that it needs.
+    pub needs: &'a Rows<T>,
+    /// By task: the prizes that need it.
+    pub prizes: &'a Rows<P>,
+    /// By task: the prize that it waits for; nothing at all without gates.
+    pub gate: &'a [Option<P>],
+}
+
+impl<T: Id, P: Id> Joins<'_, T, P> {
+    /// Chooses tasks in order, and reports the prizes that each completes, then `None`. Whether each came once and behind an open
+    /// gate: it ends at one that did not. Linear.
+    pub fn walk(&self, order: &[T], mut report: impl FnMut(T, Option<P>)) -> bool {
+        let mut lacking: Vec<u32> = self.needs.lengths().collect();
+        let tasks = order.iter().map(|v| v.index() + 1).max();
+        let mut is_chosen = vec![false; tasks.unwrap_or(0)];
         for &v in order {
-            gained += self.own[v.index()];
-            let bought = completed(self.prizes(v).iter().copied(), &mut lacking);
-            gained += bought.map(|p| self.weight[p.index()]).sum::<u32>();
-            out.push(gained);
+            let gate = self.gate.get(v.index()).copied().flatten();
+            let is_open = gate.is_none_or(|gate| lacking[gate.index()] == 0);
+            if !is_open || std::mem::replace(&mut is_chosen[v.index()], true) {
+                return false;
+            }
+            // Without prizes there are no rows of them either.
+            if !lacking.is_empty() {
+                let prizes = self.prizes.row(v.index()).iter().copied();
+                completed(prizes, &mut lacking).for_each(|p| report(v, Some(p)));
+            }
+            report(v, None);
         }
-        out
+        true
     }
 }
 

@@ -5,15 +5,23 @@
 //! tasks: that of Malewicz and Rosenberg, "On batch-scheduling dags for Internet-based computing", §5, without its inner
 //! loop over sink choices. Where a few vertices spoil that, both states of each of them are tried (cutset conditioning).
 
-use crate::convolution::{Price, convolve_into};
+use crate::convolution::{Price, convolve, convolve_into};
 use crate::{Id, Puzzle, Rows, Work, long, narrow, places};
 use std::ops::Range;
 
-/// Steps for a table beside those for its entries: memory.
+/// Steps for a table beside those for its entries: it is cleared, and cut. A judgement.
 const TABLE: u64 = 2;
 
 /// The best gain for 0..=min(tasks, most) chosen tasks of a puzzle that is a forest. O(tasks·most), by cutting tables
 /// at subtree sizes and at `most`. `None` when the work is over.
+///
+/// ```
+/// use cairn_kernel::{Puzzle, Rows, Work, tree_program};
+/// let mut shared = Rows::default();
+/// shared.push([0, 1]);
+/// let puzzle = Puzzle::new(vec![0, 0, 1], &shared);
+/// assert_eq!(tree_program::profile(&puzzle, 3, &mut Work::unlimited()), Some(vec![0, 1, 1, 2]));
+/// ```
 pub fn profile<T: Id, P: Id>(
     puzzle: &Puzzle<T, P>,
     most: usize,
@@ -25,11 +33,22 @@ pub fn profile<T: Id, P: Id>(
 
 /// Work for [`profile`], as a number of steps; several entries of a table are filled at once.
 pub fn cost(puzzle: &Puzzle, most: usize) -> u64 {
+    // Eight for a task, whatever its tables (a judgement), and eight entries a step, as convolutions are charged.
     long(puzzle.len()) * (8 + long(puzzle.len().min(most)) / 8)
 }
 
 /// The best gain for every number of tasks, where at most `most_cut` vertices meet all cycles, and how many states of
 /// those were tried; `None` where it takes more vertices, or the work is over. O(2^cut·tasks²).
+///
+/// ```
+/// use cairn_kernel::{Puzzle, Rows, Work, tree_program};
+/// let mut shared = Rows::default();
+/// [[0, 1], [1, 2], [0, 2]].map(|needs| shared.push(needs).len());
+/// let ring = Puzzle::new(vec![0; 3], &shared);
+/// let found = tree_program::profile_by_cutset(&ring, 1, &mut Work::unlimited());
+/// assert_eq!(found.map(|(profile, _)| profile), Some(vec![0, 0, 1, 3]));
+/// assert_eq!(tree_program::profile_by_cutset(&ring, 0, &mut Work::unlimited()), None);
+/// ```
 pub fn profile_by_cutset<T: Id, P: Id>(
     puzzle: &Puzzle<T, P>,
     most_cut: usize,
@@ -66,6 +85,16 @@ pub fn profile_by_cutset<T: Id, P: Id>(
 
 /// A set of exactly `count` tasks that gains what [`profile`] says for `count`, of a forest without gates.
 /// O(tasks·count). `None` when the work is over.
+///
+/// ```
+/// use cairn_kernel::{Puzzle, Rows, Work, tree_program};
+/// let mut shared = Rows::default();
+/// shared.push([0, 2]);
+/// let puzzle = Puzzle::new(vec![0, 0, 0], &shared);
+/// let mut set = tree_program::choose(&puzzle, 2, &mut Work::unlimited()).unwrap();
+/// set.sort();
+/// assert_eq!(set, [0, 2]);
+/// ```
 pub fn choose<T: Id, P: Id>(
     puzzle: &Puzzle<T, P>,
     count: usize,
@@ -78,7 +107,7 @@ pub fn choose<T: Id, P: Id>(
     let roots = program.roots.iter().map(|&root| (root, None)).collect();
     // (vertex, whether it is on, how many may be chosen of it and all below)
     // Tables were kept for every vertex, not only for the roots: the way down reads them again.
-    let mut todo = tables.shared_among(roots, count);
+    let mut todo = tables.shared_among(roots, count, work)?;
     // From the roots down: the state and the share of a vertex decide those of what hangs from it.
     while let Some((v, is_on, count)) = todo.pop() {
         let mut left = count;
@@ -89,7 +118,7 @@ pub fn choose<T: Id, P: Id>(
         let below = program.below.row(place[v.index()].index()).iter();
         // One join lets a vertex follow the one above when that is on, the other when it is off.
         let below = below.map(|&(u, is_implied)| (u, (is_on == is_implied).then_some(is_on)));
-        todo.extend(tables.shared_among(below.collect(), left));
+        todo.extend(tables.shared_among(below.collect(), left, work)?);
     }
     // Tables say "at most", so fewer may have been picked; without gates any others may fill up.
     Some(fill_up(picked, count, puzzle.len()))
@@ -387,16 +416,15 @@ impl Sum {
         spare: &mut Vec<u32>,
         work: &mut Work<'_>,
     ) -> Option<()> {
-        // For the whole tables, before it is known that some of the sum lies beyond `most`.
-        let cells = long(self.best.len()) * long(more.best.len());
-        work.take(TABLE + Price::Time.steps(cells))?;
+        work.take(TABLE)?;
         self.least += more.least;
         // Impossible with either, or more tasks than anybody asks for.
-        if cells == 0 || self.least > most {
+        if self.best.is_empty() || more.best.is_empty() || self.least > most {
             self.best.clear();
             return Some(());
         }
-        convolve_into(&self.best, more.best, most - self.least, spare);
+        let room = Some(most - self.least);
+        convolve_into(&self.best, more.best, room, Price::Time, work, spare)?;
         std::mem::swap(&mut self.best, spare);
         Some(())
     }
@@ -484,12 +512,13 @@ impl Tables {
     }
 
     /// Shares at most `count` tasks among vertices side by side, whose states may be given, so that they gain most: the
-    /// state and the share of each.
+    /// state and the share of each; `None` when the work is over.
     fn shared_among(
         &self,
         vertices: Vec<(u32, Option<bool>)>,
         count: usize,
-    ) -> Vec<(u32, bool, usize)> {
+        work: &mut Work<'_>,
+    ) -> Option<Vec<(u32, bool, usize)>> {
         let mut arrays = Vec::with_capacity(vertices.len());
         for &(v, state) in &vertices {
             let (off, on) = self.of(v);
@@ -503,26 +532,32 @@ impl Tables {
         }
         // No underflow: `count` has an entry in the table of the vertex above, which was made of these.
         let forced: usize = arrays.iter().map(|a| a.least).sum();
-        let shares = split(&arrays, count - forced);
+        let shares = split(&arrays, count - forced, work)?;
         let shared = vertices.into_iter().zip(arrays).zip(shares);
         let decided = shared.map(|(((v, state), array), share)| {
             let share = share + array.least;
             let (off, on) = self.of(v);
             (v, state.unwrap_or(on.at(share) > off.at(share)), share)
         });
-        decided.collect()
+        Some(decided.collect())
     }
 }
 
 /// Shares at most `count` among the tables, beside what each takes at the least, so that the sum is largest; no share is
-/// larger than it is worth.
-fn split(arrays: &[Sum], count: usize) -> Vec<usize> {
+/// larger than it is worth. `None` when the work is over.
+fn split(arrays: &[Sum], count: usize, work: &mut Work<'_>) -> Option<Vec<usize>> {
     let level = |table: &[u32], count: usize| table[count.min(table.len() - 1)];
     let mut sums = vec![vec![0]];
     for array in arrays {
-        let mut sum = Vec::new();
-        convolve_into(&sums[sums.len() - 1], &array.best, count, &mut sum);
-        sums.push(sum);
+        work.take(TABLE)?;
+        let before = &sums[sums.len() - 1];
+        sums.push(convolve(
+            before,
+            &array.best,
+            Some(count),
+            Price::Time,
+            work,
+        )?);
     }
     let mut left = count;
     let mut shares = vec![0; arrays.len()];
@@ -535,7 +570,7 @@ fn split(arrays: &[Sum], count: usize) -> Vec<usize> {
             .expect("the sum has its parts");
         left -= shares[i];
     }
-    shares
+    Some(shares)
 }
 
 #[cfg(test)]

@@ -143,6 +143,16 @@ impl<'a> Work<'a> {
         (!self.is_stopped()).then_some(()).ok_or(Stopped)
     }
 
+    /// One step that takes long: the question is asked before each.
+    ///
+    /// # Errors
+    /// If no step is left, or it is time to stop.
+    pub fn stride(&mut self) -> Result<(), Stopped> {
+        self.go_on()?;
+        self.left = self.left.checked_sub(1).ok_or(Stopped)?;
+        Ok(())
+    }
+
     /// Does something with at most `steps` of this budget.
     pub fn lend<T>(&mut self, steps: u64, act: impl FnOnce(&mut Work<'a>) -> T) -> T {
         let lent = steps.min(self.left);
@@ -160,9 +170,9 @@ impl<'a> Work<'a> {
         Work::new(steps, self.stop)
     }
 
-    /// The question, for those who have a budget of another kind to ask about beside it.
-    pub fn question(&self) -> &'a (dyn Fn() -> bool + Sync) {
-        self.stop
+    /// Only the question: any number of steps, which are not taken from this budget.
+    pub fn unmetered(&self) -> Work<'a> {
+        self.part(u64::MAX)
     }
 
     /// Has so many steps again, for work that has come forward.
@@ -210,5 +220,11 @@ mod tests {
         assert!((ASK_EVERY..3 * ASK_EVERY).contains(&steps), "{steps}");
         assert!(work.is_over() && work.was_stopped() && work.go_on() == Err(Stopped));
         assert!(!work.part(5).spend(1), "no part of stopped work");
+        assert!(!work.unmetered().spend(1) && work.stride() == Err(Stopped));
+        let mut work = Work::steps(2);
+        assert!(
+            work.stride() == Ok(()) && work.stride() == Ok(()) && work.stride() == Err(Stopped)
+        );
+        assert!(!work.was_stopped() && work.unmetered().spend(9));
     }
 }

@@ -2,7 +2,8 @@
 //! tried. Those of the theory are in `cairn-theory/src/budgets.rs`.
 //!
 //! Steps, not seconds, so that answers are the same everywhere. A step is about what a processor does in some nanoseconds: reckon
-//! with some 10⁸ a second.
+//! with some 10⁸ a second where it looks about in memory (states, parts, windows), and with several times as many where it goes along
+//! a row (entries of a table, arcs of a task).
 //!
 //! Not here, but with the code they belong to: what is charged for something (the prices), the shape of an algorithm (how many
 //! things fit into the bits of a state, how often a loop asks whether to stop, from where on another way is quicker), the
@@ -37,10 +38,13 @@ pub(crate) mod hull {
     use crate::closure::Tuning;
 
     /// The figures that measured best. They change the time, never the result.
+    // By trial, from when pseudoflow came in. No table of the trials was kept.
     pub(crate) const TUNING: Tuning = Tuning {
         cold_phases: 4,
         cold_leaves: 10.0,
         worth_a_thread: 1000,
+        looks_a_node: 30,
+        pull_below: 3,
     };
 
     /// Sweeps over a flow that was not finished, before it is written down: they level most of what sweeps can. Each levels
@@ -52,24 +56,25 @@ pub(crate) mod hull {
     pub(crate) const BOUND_SWEEPS: usize = 4;
 }
 
+/// Where lines of tasks are begun along which a program sweeps: each start costs a whole line, and good ones begin where few prizes
+/// are touched. Chosen by eye.
+pub(crate) const LINES: usize = 12;
+
 /// Orders by simple rules.
 pub(crate) mod policy {
-    /// The hull by paths, for each task: it is one rule of many, and its share of a contest should not be the largest. A
-    /// judgement.
-    pub(crate) const HULL_STEPS_A_TASK: u64 = 20_000;
-
     /// Descendants as bits are n²/8 bytes, 50 MB, and up to n²/2 additions, half a second; beyond, they are estimated.
     pub(crate) const MOST_FOR_EXACT_DESCENDANTS: usize = 20_000;
 }
 
-/// Deciding along the hull, a round; the later ones have eight times as many.
+/// Deciding along the hull: the steps of the last round. Each round before it has a part of those of the next
+/// ([`MORE_A_ROUND`](decide::MORE_A_ROUND)).
 pub(crate) mod decide {
     use crate::decide::{ComponentEffort, DecideEffort};
 
     /// A second or two at the worst for a few thousand tasks.
     pub(crate) const USUAL: DecideEffort = DecideEffort {
         component: component::USUAL,
-        // About four components' worth: with many different ones each gets less.
+        // About six components' worth: with many different ones each gets less.
         components: 150_000_000,
         // The bound across intervals that helps most for its price.
         forest: 200_000_000,
@@ -206,6 +211,10 @@ pub(crate) mod decide {
         /// could do with.
         pub(crate) const SHARES: u64 = 8;
 
+        /// Quarters of the budget for the component or the sum that refuses; the rest is for the other components that do. A
+        /// judgement.
+        pub(crate) const OWN_QUARTERS: u64 = 3;
+
         /// Width of the beam that looks for one best set: as wide as the wide one of a component. Chosen
         /// by eye.
         pub(crate) const BEAM: usize = 150;
@@ -236,6 +245,9 @@ pub(crate) mod decide {
     /// One block of a component whose bound is added up: the chord does for what is harder.
     pub(crate) const BLOCK: u64 = 200_000;
 
+    /// Vertices that its tree program may set by hand: 2⁶ settings, for there may be many blocks, and a bound is all that is wanted.
+    pub(crate) const MOST_SET_IN_BLOCK: usize = 6;
+
     /// Methods for a component of a window, by name: there may be hundreds of windows.
     pub(crate) mod window {
         /// All states: a tenth of a second, about half of what a component of an interval may cost.
@@ -262,15 +274,15 @@ pub(crate) mod batch {
         table: 20_000_000,
     };
 
-    /// Some seconds at the worst.
+    /// A hundred times the steps: for somebody who waits for one batch, not for a server.
     pub(crate) const THOROUGH: BatchEffort = BatchEffort {
         steps: 4_000_000_000,
         table: 100_000_000,
     };
 
-    /// How often the minimum cuts of one piece may ask whether to go on: far more than any piece seen needed, so that a
-    /// degenerate one cannot stall a call.
-    pub(crate) const QUESTIONS: u64 = 1_000_000;
+    /// Strides of the minimum cuts of one piece that is settled apart, each linear in it at the most: far more than any piece seen
+    /// needed, so that a degenerate one cannot stall a call.
+    pub(crate) const STRIDES: u64 = 1_000_000;
 
     /// States of one layer of the search, so that memory stays within some 300 MB.
     pub(crate) const MOST_STATES: usize = 2_000_000;
@@ -278,11 +290,22 @@ pub(crate) mod batch {
     /// Widths of the beams before the proof: each so much wider that what the one before cost does not matter.
     pub(crate) const BEAMS: [usize; 3] = [30, 1000, MOST_STATES];
 
-    /// How often a state's prizes are shared otherwise before it is kept: a round costs about as much as the first look.
+    /// How often a state's prizes are shared otherwise before it is kept: a round costs about as much as the first look, and the
+    /// first ones bring most. A judgement.
     pub(crate) const ROUNDS: usize = 3;
 
-    /// Tasks from which a line is begun: ends of a good line have few neighbours, so those of the fewest prizes.
-    pub(crate) const LINES: usize = 12;
+    /// One part in so many of the work left is what a piece may have that is not alone: others have to be solved as well. A
+    /// judgement, as the next two.
+    pub(crate) const PIECE_SHARE: u64 = 4;
+
+    /// What a beam may have of it before the last: else nothing would be left for the proof.
+    pub(crate) const BEAM_SHARE: u64 = 4;
+
+    /// What lining tasks up may have of it: a means, not the search.
+    pub(crate) const LINE_SHARE: u64 = 8;
+
+    /// For one move there are to be so many states on the line: a line that is good enough is left alone. Chosen by eye.
+    pub(crate) const STATES_A_MOVE: u64 = 4;
 
     /// Moves when lining tasks up: more do not make better lines.
     pub(crate) const MOST_MOVES: u64 = 40_000;
@@ -304,9 +327,9 @@ pub(crate) mod cap {
 
 /// Orders of small peak, and lower bounds on it.
 pub(crate) mod storage {
-    /// Steps of one kind of work for a dag of so many tasks, whose tasks, arcs and readers together are `size`: a second up to
-    /// 2,000 tasks, some ten seconds at 50,000. The first plan, the polishing of other starts, the cuts before single tasks and
-    /// those before antichains have as much each.
+    /// Steps of one kind of work for a dag of so many tasks, whose tasks, arcs and readers together are `size`. Nearly all go along
+    /// rows, so it is reckoned as a second up to 2,000 tasks and some ten at 50,000. The first plan, the polishing of other starts,
+    /// the cuts before single tasks and those before antichains have as much each.
     pub(crate) fn share(tasks: u64, size: u64) -> u64 {
         // In dense dags, where a task has a hundred parents, all orders are about equal: they are not worth more than others.
         400_000_000 + 5_000 * size.min(32 * tasks)
@@ -332,6 +355,15 @@ pub(crate) mod storage {
     /// Tasks whose neighbourhoods give antichains: each costs two passes over the piece, and gives some at every depth. Chosen
     /// by eye.
     pub(crate) const NEIGHBOURS: usize = 60;
+
+    /// Tasks with fewer neighbours than this on either side give antichains that leave little to choose between. Chosen by eye.
+    pub(crate) const NEIGHBOURHOOD: usize = 4;
+
+    /// By which part the keys of noisy starts may change, of those by Liu's keys alone. Chosen by eye, as the next.
+    pub(crate) const LIU_NOISE: f64 = 0.5;
+
+    /// And of those that seek valleys, where keys only break ties.
+    pub(crate) const VALLEY_NOISE: f64 = 0.2;
 
     /// Starts that are polished; more did not help.
     pub(crate) const STARTS: u64 = 40;

@@ -4,9 +4,9 @@
 //! open results. Bytes are counted while tasks run, in [`crate::storage`].
 
 use crate::budgets::cap::{JUST_BELOW, THRESHOLDS};
-use crate::counts::{children_left, narrow, wide};
+use crate::counts::children_left;
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::places;
+use cairn_kernel::{long, narrow, places};
 use cairn_theory::game::{Game, Standing};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -31,7 +31,7 @@ pub struct Capped {
 /// ```
 pub fn least_possible(dag: &Dag) -> u64 {
     let most = dag.tasks().map(|t| dag.parents(t).len()).max();
-    most.unwrap_or(0) as u64
+    long(most.unwrap_or(0))
 }
 
 /// The order of largest area, among those tried, whose peak stays within `cap`; `None` when none of them does,
@@ -39,23 +39,34 @@ pub fn least_possible(dag: &Dag) -> u64 {
 ///
 /// Follows `order` (a topological order) as long as the open results stay under a threshold, and does what closes
 /// most results when they do not; several thresholds up to the cap are tried. O((tasks + arcs)·log tasks) each.
+/// To tell whether any order has a peak within a cap is NP-complete (register allocation: Sethi 1975).
+///
+/// ```
+/// use cairn_dag::Dag;
+/// use cairn_plan::cap::under_cap;
+/// let dag = Dag::from_arcs(4, vec![(0, 2), (1, 3)]).unwrap();
+/// let order: Vec<_> = dag.tasks().collect();
+/// assert_eq!(under_cap(&dag, &order, 1).unwrap().peak, 1);
+/// assert_eq!(under_cap(&dag, &order, 0), None);
+/// ```
 pub fn under_cap(dag: &Dag, order: &[TaskId], cap: u64) -> Option<Capped> {
     // Nothing is given up where the order itself fits.
-    let free = follow(dag, order, u64::MAX);
+    let free = follow(dag, order, None);
     if free.peak <= cap {
         return Some(free);
     }
-    let tried = thresholds(cap).map(|threshold| follow(dag, order, threshold));
+    let tried = thresholds(cap).map(|threshold| follow(dag, order, Some(threshold)));
     let fit = tried.filter(|c| c.peak <= cap);
     // Of equal areas the one that leaves more room.
     fit.max_by_key(|c| (c.area, Reverse(c.peak)))
 }
 
-/// The best area seen for each peak, by rising peak: from the leanest order found to `order` itself.
+/// The best area seen for each peak, by rising peak: from the leanest order found to `order` itself. Some forty orders of
+/// [`follow`], O((tasks + arcs)·log tasks) each.
 pub fn trade_off(dag: &Dag, order: &[TaskId]) -> Vec<Capped> {
-    let free = follow(dag, order, u64::MAX);
+    let free = follow(dag, order, None);
     let mut points: Vec<Capped> = (thresholds(free.peak))
-        .map(|threshold| follow(dag, order, threshold))
+        .map(|threshold| follow(dag, order, Some(threshold)))
         .collect();
     points.push(free);
     points.sort_by_key(|c| (c.peak, Reverse(c.area)));
@@ -81,12 +92,22 @@ fn thresholds(cap: u64) -> impl Iterator<Item = u64> {
     all.into_iter()
 }
 
-/// Follows `order` while the open results stay within `threshold`; else takes the eligible task after which the
-/// fewest are open, ties by `order`.
+/// Follows `order` while the open results stay within `threshold`, where one is given; else takes the eligible task after
+/// which the fewest are open, ties by `order`. O((tasks + arcs)·log tasks).
+///
+/// ```
+/// use cairn_dag::Dag;
+/// use cairn_plan::cap::follow;
+/// // Two chains side by side, first both heads, then both tails.
+/// let dag = Dag::from_arcs(4, vec![(0, 2), (1, 3)]).unwrap();
+/// let order: Vec<_> = dag.tasks().collect();
+/// assert_eq!(follow(&dag, &order, None).peak, 2);
+/// assert_eq!(follow(&dag, &order, Some(1)).peak, 1);
+/// ```
 ///
 /// # Panics
 /// If `order` is no permutation of the tasks.
-pub fn follow(dag: &Dag, order: &[TaskId], threshold: u64) -> Capped {
+pub fn follow(dag: &Dag, order: &[TaskId], threshold: Option<u64>) -> Capped {
     assert_eq!(order.len(), dag.len(), "an order names every task once");
     let mut list = List::new(dag, order);
     while list.step(threshold) {}
@@ -136,7 +157,7 @@ impl<'a> List<'a> {
             opened: Vec::new(),
         };
         dag.sources().for_each(|t| list.offer(t));
-        list.area = wide(list.game.eligible_count());
+        list.area = long(list.game.eligible_count());
         list
     }
 
@@ -161,7 +182,7 @@ impl<'a> List<'a> {
     }
 
     /// Executes one task; `false` when none is left.
-    fn step(&mut self, threshold: u64) -> bool {
+    fn step(&mut self, threshold: Option<u64>) -> bool {
         // Whoever went by the other heap is still in this one: to pass it by is cheaper than to take it out of the middle.
         while (self.by_rank.peek()).is_some_and(|Reverse((_, t))| self.is_executed(*t)) {
             self.by_rank.pop();
@@ -171,7 +192,7 @@ impl<'a> List<'a> {
         };
         // Never below zero: what a task closes is open.
         let after = self.open.saturating_add_signed(self.change(first));
-        let task = if after <= threshold {
+        let task = if threshold.is_none_or(|most| after <= most) {
             first
         } else {
             self.leanest()
@@ -216,7 +237,7 @@ impl<'a> List<'a> {
         played.expect("the heaps hold eligible tasks");
         opened.drain(..).for_each(|child| self.offer(child));
         self.opened = opened;
-        self.area += wide(self.game.eligible_count());
+        self.area += long(self.game.eligible_count());
     }
 }
 
@@ -254,10 +275,10 @@ mod tests {
                 prop_assert!(capped.peak <= cap);
                 prop_assert_eq!(capped.peak, obvious_peak(&dag, &capped.order));
             } else {
-                prop_assert!(follow(&dag, plan, 0).peak > cap);
+                prop_assert!(follow(&dag, plan, Some(0)).peak > cap);
             }
             // No cap: the plan itself.
-            prop_assert_eq!(&follow(&dag, plan, u64::MAX).order[..], plan);
+            prop_assert_eq!(&follow(&dag, plan, None).order[..], plan);
         }
     }
 
@@ -274,7 +295,7 @@ mod tests {
         }
         let dag = Dag::from_arcs(31, arcs).unwrap();
         let plan = dag.topological_order();
-        assert_eq!(follow(&dag, plan, u64::MAX).peak, 10);
+        assert_eq!(follow(&dag, plan, None).peak, 10);
         let lean = under_cap(&dag, plan, 2).unwrap();
         assert_eq!(lean.peak, 2);
         assert_eq!(under_cap(&dag, plan, 0), None);

@@ -1,13 +1,12 @@
 //! A plan written down so that a checker can verify it without this crate. Knows not how the checker works.
 
-use crate::counts::{narrow, wide};
 use crate::decide::{self, IntervalId, Refusal};
 use crate::hull::{Hull, hull, upper_bound};
 use crate::hull_proof::{PieceProof, certify};
 use crate::plan::{Evidence, Plan};
 use crate::{CertificateError, Verdict, Weights};
 use cairn_dag::{Dag, Flow, TaskId};
-use cairn_kernel::{Stopped, Work, places};
+use cairn_kernel::{Stopped, Work, long, narrow, places};
 use cairn_verify::{
     self as written, Blocks, Certificate, Corner, Corners, Fingerprint, Foreseen, Piece, Search,
     VERSION, Witness,
@@ -24,19 +23,20 @@ use cairn_verify::{
 ///
 /// ```
 /// use cairn_dag::FlowBuilder;
-/// use cairn_plan::{PlanEffort, certificate, plan};
+/// use cairn_plan::{PlanEffort, Work, certificate, plan};
 /// let mut builder = FlowBuilder::new();
 /// let [a, b, c] = ["a", "b", "c"].map(|name| builder.declare(name, 0).unwrap());
 /// builder.arc(a, b)?;
 /// builder.arc(a, c)?;
 /// let flow = builder.finish().unwrap();
-/// let certificate = certificate(&flow, &plan(flow.dag(), &PlanEffort::default(), &|| false), &|| false)?;
+/// let plan = plan(flow.dag(), &PlanEffort::default(), &mut Work::unlimited());
+/// let certificate = certificate(&flow, &plan, &mut Work::unlimited())?;
 /// assert!(cairn_verify::verify(&flow, &certificate)?.asserted.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
-/// [`CertificateError::Stopped`] once `stop` answers yes: there are no half certificates.
+/// [`CertificateError::Stopped`] once `work` is told to stop: there are no half certificates.
 /// [`CertificateError::Hull`], if the dag is too large for 32-bit numbers.
 ///
 /// # Panics
@@ -44,16 +44,15 @@ use cairn_verify::{
 pub fn certificate(
     flow: &Flow,
     plan: &Plan,
-    stop: &(dyn Fn() -> bool + Sync),
+    work: &mut Work<'_>,
 ) -> Result<Certificate, CertificateError> {
     let dag = flow.dag();
-    let mut work = Work::until(stop);
     let found;
     let hull = match &plan.hull {
         // That of the skeleton: the same ideals, the same rewards.
         Some(hull) => hull,
         None => {
-            found = hull(dag, &Weights::unit(dag.len()), &mut work)?;
+            found = hull(dag, &Weights::unit(dag.len()), &mut work.unmetered())?;
             if !found.is_complete() {
                 return Err(CertificateError::Stopped);
             }
@@ -65,12 +64,21 @@ pub fn certificate(
     certificate.dag = written::fingerprint(flow);
     certificate.order = names(flow, &plan.order);
     // Last, as it takes longest.
-    certificate.evidence.hull = pieces(dag, hull, &place, &mut work)?;
+    certificate.evidence.hull = pieces(dag, hull, &place, work)?;
     Ok(certificate)
 }
 
 /// What `cairn verify` will prove of the plan's [`certificate()`], without writing one. Never says yes where it will not.
 /// Linear beside some tenths of a second.
+///
+/// ```
+/// use cairn_dag::{Dag, Flow};
+/// use cairn_plan::{PlanEffort, Work, foresee, plan};
+/// let flow = Flow::numbered(&Dag::from_arcs(3, vec![(0, 1), (0, 2)])?);
+/// let plan = plan(flow.dag(), &PlanEffort::default(), &mut Work::unlimited());
+/// assert!(foresee(&flow, &plan).verdict);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Panics
 /// If the plan is for another dag.
@@ -92,8 +100,7 @@ fn corners(hull: &Hull, intervals: &[Option<IntervalId>]) -> Corners {
     // The full set ends the last interval, strict or not.
     let corners = vertices.filter(|&(i, vertex)| vertex.is_strict || i == last);
     let corners = corners.map(|(_, vertex)| (vertex.cost, vertex.reward));
-    // Of sinks nobody asks: any number will do.
-    let interval = |id: &Option<IntervalId>| id.map_or(cairn_kernel::NONE, |id| narrow(id.index()));
+    let interval = |id: &Option<IntervalId>| id.map(|id| narrow(id.index()));
     Corners {
         interval: intervals.iter().map(interval).collect(),
         corners: std::iter::once((0, 0)).chain(corners).collect(),
@@ -109,17 +116,16 @@ fn places_in(dag: &Dag, plan: &Plan) -> Vec<u32> {
 /// The certificate without what takes long: fingerprint, names of the order, flows of the hull.
 fn claims(flow: &Flow, plan: &Plan, by_hull: &[u32], place: &[u32]) -> Certificate {
     // The lesser: the hull that is proved may be a better one than the plan had when it was stopped.
-    let bound: Vec<u64> = (plan.bound.iter().zip(by_hull))
-        .map(|(&ours, &hulls)| u64::from(ours.min(hulls)))
-        .collect();
-    let profile: Vec<u64> = plan.profile.iter().map(|&e| u64::from(e)).collect();
+    let bound = plan.bound.iter().zip(by_hull);
+    let bound: Vec<u32> = bound.map(|(&ours, &hulls)| ours.min(hulls)).collect();
     // By what the certificate holds, not by the plan's word: a bound that meets the profile proves more than was
     // claimed.
-    let verdict = match plan.verdict {
-        _ if bound == profile => written::Verdict::Optimal,
+    let verdict = match plan.verdict.judge(&plan.profile, &bound) {
+        Verdict::Optimal => written::Verdict::Optimal,
         Verdict::NoneExists => written::Verdict::NoneExists,
-        Verdict::Optimal | Verdict::Suboptimal | Verdict::Open => written::Verdict::Open,
+        Verdict::Suboptimal | Verdict::Open => written::Verdict::Open,
     };
+    let counts = |curve: &[u32]| curve.iter().map(|&e| u64::from(e)).collect();
     let blocks = match plan.evidence {
         Evidence::Linearization { .. } | Evidence::Merge { .. } => {
             Some(blocks(flow.dag(), plan, place))
@@ -138,8 +144,8 @@ fn claims(flow: &Flow, plan: &Plan, by_hull: &[u32], place: &[u32]) -> Certifica
         storage: None,
         verdict,
         order: Vec::new(),
-        profile,
-        bound,
+        profile: counts(&plan.profile),
+        bound: counts(&bound),
         evidence: written::Evidence {
             hull: Vec::new(),
             blocks,
@@ -200,24 +206,24 @@ fn blocks(dag: &Dag, plan: &Plan, place: &[u32]) -> Blocks {
     let is_left_out = |&(p, c): &(TaskId, TaskId)| !survey.dag().has_arc(p, c);
     let shortcuts = (survey.removed() > 0).then(|| dag.arcs().filter(is_left_out));
     Blocks {
-        count: wide(survey.blocks().len()),
+        count: long(survey.blocks().len()),
         left_out: (shortcuts.into_iter().flatten())
             .map(|(p, c)| (place[p.index()], place[c.index()]))
             .collect(),
     }
 }
 
-fn search(plan: &Plan, bound: &[u64], by_hull: &[u32]) -> Search {
-    let lower = |&(t, &b): &(usize, &u64)| b < u64::from(by_hull[t]);
+fn search(plan: &Plan, bound: &[u32], by_hull: &[u32]) -> Search {
+    let lower = |&(t, &b): &(usize, &u32)| b < by_hull[t];
     let search = plan.search.as_ref();
     let methods = search.map_or(&[][..], |s| &s.methods);
     Search {
         bounds: (bound.iter().enumerate().filter(lower))
-            .map(|(t, &b)| (wide(t), b))
+            .map(|(t, &b)| (long(t), u64::from(b)))
             .collect(),
-        components: search.map_or(0, |s| wide(s.components.0)),
+        components: search.map_or(0, |s| long(s.components.0)),
         methods: (methods.iter())
-            .map(|&(method, count)| (method.to_owned(), wide(count)))
+            .map(|&(method, count)| (method.to_owned(), long(count)))
             .collect(),
     }
 }
@@ -228,7 +234,7 @@ fn refusal(flow: &Flow, plan: &Plan) -> written::Refusal {
     match &plan.evidence {
         Evidence::Refusal(Refusal::Crossing(crossing)) if is_complete => {
             let corner = |c: &decide::Corner| Corner {
-                vertex: wide(c.step),
+                vertex: long(c.step),
                 vertex_set: names(flow, &c.set),
             };
             let corners = [&crossing.before, &crossing.after];
@@ -239,7 +245,7 @@ fn refusal(flow: &Flow, plan: &Plan) -> written::Refusal {
                 vertex: first.vertex,
                 vertex_set: first.vertex_set,
                 other: corners.next(),
-                step: wide(crossing.step),
+                step: long(crossing.step),
                 witness: crossing.set.as_ref().map(|set| Witness {
                     set: names(flow, set),
                     gain: u64::from(crossing.gain),
@@ -254,15 +260,15 @@ fn refusal(flow: &Flow, plan: &Plan) -> written::Refusal {
             states,
             ..
         }) if is_complete => written::Refusal::Component {
-            from: wide(*from),
-            to: wide(*to),
+            from: long(*from),
+            to: long(*to),
             tasks: names(flow, tasks),
             method: (*method).to_owned(),
             states: *states,
         },
         Evidence::Refusal(Refusal::Sum { from, to, .. }) if is_complete => written::Refusal::Sum {
-            from: wide(*from),
-            to: wide(*to),
+            from: long(*from),
+            to: long(*to),
         },
         Evidence::Blocks => written::Refusal::Asserted {
             reason: (plan.obstacle_words(|tasks| first_names(flow, tasks)))

@@ -1,6 +1,6 @@
 //! Streams of numbers that look like chance and are the same everywhere: SplitMix64. Knows not what for.
 
-use cairn_kernel::{GOLDEN, mix};
+use cairn_kernel::{GOLDEN, long, mix};
 
 /// The state, which is the seed at first.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ impl Chance {
 
     pub(crate) fn below(&mut self, count: usize) -> usize {
         // The bias of a remainder is some 2⁻⁴⁴ for a million tasks: no matter here.
-        (self.next() % count.max(1) as u64) as usize
+        (self.next() % long(count.max(1))) as usize
     }
 
     pub(crate) fn unit(&mut self) -> f64 {

@@ -1,17 +1,8 @@
-//! Counts in the width that an array or a sum wants: the casts of this crate, in one place. Knows only numbers.
+//! Small counts that many files ask for. Knows no order. Casts between the widths of numbers are the kernel's (`id.rs`); floats and
+//! 128-bit numbers are cast where they are reckoned with, as what may be lost there is another thing each time.
 
-pub(crate) use cairn_dag::narrow;
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::completed;
-
-/// A count for sums that may pass 32 bits.
-#[inline]
-pub(crate) fn wide(count: usize) -> u64 {
-    count as u64
-}
-
-/// A number of 32 bits as an index.
-pub(crate) use cairn_dag::wide as at;
+use cairn_kernel::{completed, narrow, wide};
 
 /// A gain out of a (max,+) program, where it can be reached.
 #[inline]
@@ -45,7 +36,7 @@ pub(crate) fn opened<'a>(
 pub(crate) fn members(words: impl Iterator<Item = u64>) -> impl Iterator<Item = usize> {
     words.enumerate().flat_map(|(w, mut bits)| {
         std::iter::from_fn(move || {
-            let next = (bits != 0).then(|| w * 64 + at(bits.trailing_zeros()));
+            let next = (bits != 0).then(|| w * 64 + wide(bits.trailing_zeros()));
             // Clears the lowest bit; of 0 it stays 0.
             bits &= bits.wrapping_sub(1);
             next

@@ -1,10 +1,9 @@
 //! The hull: nested ideals that are best for their cost, and the bound they give. Knows not how they are found.
 
 use crate::closure::{ClosureGraph, Gain, Tuning, chain};
-use crate::counts::{at, narrow, wide};
 use crate::{HullError, Weights};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{NONE, Work};
+use cairn_kernel::{NONE, Work, long, narrow, wide};
 use std::cmp::Ordering;
 
 /// One ideal of the chain: executing its tasks costs `cost` and makes tasks worth `reward` eligible (or executed),
@@ -38,13 +37,14 @@ pub struct Hull {
 
 /// The hull of a dag: all of it, or as much as there is time for.
 ///
-/// Problem: parametric maximum closure on the split graph, in exact integers. Each cut is a maximum flow, found by
-/// blocking flows on regular dags, by pseudoflow on others. Measured time grows like n^1.0 to
+/// Problem: parametric maximum closure on the split graph, in exact integers: a maximum closure is a minimum cut (Picard 1976), and
+/// those for falling prices are nested (Picard and Queyranne 1980). Each cut is a maximum flow, found by
+/// blocking flows on regular dags (Dinic 1970), by pseudoflow on others (Hochbaum 2008). Measured time grows like n^1.0 to
 /// n^1.4; space is O(tasks + arcs), about 150 bytes an arc at the peak. Large pieces are shared among the threads
 /// of the current rayon pool; the result is the same for any number of threads.
 ///
-/// When it is time to stop, what is found so far is returned: true vertices of the hull, longer pieces between
-/// them, and a bound from the flow at that moment. It is valid but weaker.
+/// A step of `work` is a stretch that is linear in its piece at the most, and each piece that is handed to a thread has as many. When
+/// it is time to stop, what is found so far is returned: true vertices of the hull, longer pieces between them, and a bound from the flow at that moment. It is valid but weaker.
 ///
 /// ```
 /// use cairn_dag::Dag;
@@ -73,7 +73,7 @@ fn tuned_hull(
     let link_of = chain.link_of(graph.len());
     let of_copy = |copies: &[u32]| {
         // `NONE` lies behind all nodes.
-        let link = |&copy: &u32| link_of.get(at(copy)).copied().unwrap_or(NONE);
+        let link = |&copy: &u32| link_of.get(wide(copy)).copied().unwrap_or(NONE);
         copies.iter().map(link).collect()
     };
     let mut vertices = vec![Vertex {
@@ -155,7 +155,7 @@ impl Hull {
         let mut pieces = vec![Vec::new(); self.pieces()];
         for (task, &piece) in self.executed_in.iter().enumerate() {
             if piece != NONE {
-                pieces[at(piece)].push(TaskId::new(task));
+                pieces[wide(piece)].push(TaskId::new(task));
             }
         }
         pieces
@@ -205,7 +205,7 @@ impl Hull {
 }
 
 fn piece(number: u32) -> Option<usize> {
-    (number != NONE).then_some(at(number))
+    (number != NONE).then_some(wide(number))
 }
 
 /// The height at `cost` of the line from `left` to `right`, rounded down.
@@ -228,13 +228,13 @@ pub(crate) fn upper_bound(dag: &Dag, hull: &Hull) -> Vec<u32> {
         hull.is_unit && hull.executed_in.len() == dag.len(),
         "the hull must be that of this dag, with unit weights"
     );
-    let sources = wide(dag.sources().count());
-    let inner = wide(dag.len() - dag.sinks().count());
+    let sources = long(dag.sources().count());
+    let inner = long(dag.len() - dag.sinks().count());
     let mut left = 0;
-    (0..=wide(dag.len()))
+    (0..=long(dag.len()))
         .map(|t| {
             if t >= inner {
-                return (wide(dag.len()) - t) as u32;
+                return (long(dag.len()) - t) as u32;
             }
             // Never past the end: `t` is below the cost of all nonsinks, which is that of the last point.
             while hull.bound[left + 1].cost <= t {

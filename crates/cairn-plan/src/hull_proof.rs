@@ -1,10 +1,9 @@
 //! A proof of the hull that can be checked without this crate. Knows the hull, not how it was found.
 
 use crate::closure::{ClosureGraph, LinkFlow, LinkGraph, Scratch, Tuning, link_flow};
-use crate::counts::{at, narrow};
 use crate::{Hull, HullError, Weights};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{NONE, Rows, Work};
+use cairn_kernel::{NONE, Rows, Work, narrow, wide};
 use rayon::prelude::*;
 
 /// One piece of the proof that [`certify`] gives.
@@ -104,7 +103,7 @@ fn tuned_certify(
     let pieces = (0..hull.pieces()).into_par_iter();
     // Most pieces are a few nodes: handing them out one by one would cost more than solving them.
     Ok((pieces.with_min_len(64))
-        .map_init(|| (Scratch::default(), work.part(u64::MAX)), prove)
+        .map_init(|| (Scratch::default(), work.unmetered()), prove)
         .collect())
 }
 
@@ -128,22 +127,22 @@ impl Links {
         let mut task = vec![TaskId(0); graph.len()];
         for t in dag.tasks() {
             if let (copy, Some(piece)) = (graph.in_copy[t.index()], hull.eligible_in(t)) {
-                piece_of[at(copy)] = narrow(piece);
-                task[at(copy)] = t;
+                piece_of[wide(copy)] = narrow(piece);
+                task[wide(copy)] = t;
             }
         }
         for t in dag.tasks() {
             // After the in copies: a node that is both goes by its out copy's name.
             if let (copy, Some(piece)) = (graph.out_copy[t.index()], hull.executed_in(t)) {
-                piece_of[at(copy)] = narrow(piece);
-                task[at(copy)] = t;
+                piece_of[wide(copy)] = narrow(piece);
+                task[wide(copy)] = t;
             }
         }
         let nodes = Rows::by_row(hull.pieces(), piece_of.iter().copied().zip(0..));
         let mut place = vec![0; graph.len()];
         for members in nodes.iter() {
             for (&node, i) in members.iter().zip(0..) {
-                place[at(node)] = i;
+                place[wide(node)] = i;
             }
         }
         Links {
@@ -161,19 +160,19 @@ impl Links {
 
     /// The needs of a node inside its own piece.
     fn needs(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
-        let piece = self.piece_of[at(node)];
-        let needs = self.needs.row(at(node)).iter().copied();
-        needs.filter(move |&to| self.piece_of[at(to)] == piece)
+        let piece = self.piece_of[wide(node)];
+        let needs = self.needs.row(wide(node)).iter().copied();
+        needs.filter(move |&to| self.piece_of[wide(to)] == piece)
     }
 
     fn graph(&self, graph: &ClosureGraph, members: &[u32]) -> LinkGraph {
         let mut link = LinkGraph::default();
         for &node in members {
-            link.reward.push(graph.reward[at(node)]);
-            link.cost.push(graph.cost[at(node)]);
-            let from = self.place[at(node)];
+            link.reward.push(graph.reward[wide(node)]);
+            link.cost.push(graph.cost[wide(node)]);
+            let from = self.place[wide(node)];
             let needs = self.needs(node);
-            (link.needs).extend(needs.map(|to| (from, self.place[at(to)])));
+            (link.needs).extend(needs.map(|to| (from, self.place[wide(to)])));
         }
         link
     }
@@ -196,7 +195,7 @@ impl Links {
         // By member: what its task's own out copy gives to its in copy.
         let mut from_self = vec![0; members.len()];
         for (i, &node) in members.iter().enumerate() {
-            let task = self.task[at(node)];
+            let task = self.task[wide(node)];
             let is_out = graph.out_copy[task.index()] == node;
             for to in self.needs(node) {
                 // In the order in which `graph` listed the needs.
@@ -205,7 +204,7 @@ impl Links {
                     from_self[i] = amount;
                     proof.to_self.push(SelfFlow { task, amount });
                 } else {
-                    let (child, parent) = (task, self.task[at(to)]);
+                    let (child, parent) = (task, self.task[wide(to)]);
                     proof.to_parent.push(ParentFlow {
                         child,
                         parent,
@@ -215,25 +214,25 @@ impl Links {
             }
         }
         for &node in members {
-            let task = self.task[at(node)];
+            let task = self.task[wide(node)];
             if graph.out_copy[task.index()] != node {
                 proof.eligible.push(task);
-                proof.reward += weights.reward(task.index());
+                proof.reward += weights.reward(task);
                 continue;
             }
             proof.executed.push(task);
-            proof.cost += weights.cost(task.index());
+            proof.cost += weights.cost(task);
             for &child in dag.children(task) {
                 if graph.in_copy[child.index()] != node {
                     continue;
                 }
                 proof.eligible.push(child);
-                let reward = weights.reward(child.index());
+                let reward = weights.reward(child);
                 proof.reward += reward;
                 let out = graph.out_copy[child.index()];
-                let inside = out != NONE && self.piece_of[at(out)] == self.piece_of[at(node)];
+                let inside = out != NONE && self.piece_of[wide(out)] == self.piece_of[wide(node)];
                 let given = if inside {
-                    from_self[at(self.place[at(out)])]
+                    from_self[wide(self.place[wide(out)])]
                 } else {
                     0
                 };

@@ -7,9 +7,9 @@
 //! tasks goes first ([`break_ties`]). [`certificate()`] writes a plan down for a checker that does not trust this crate;
 //! [`foresee`] tells what that checker will prove.
 //!
-//! What has one budget takes a [`Work`], as all does beneath. What shares out steps of its own, to every part of the work as much as
-//! its effort says, is handed the question "stop?" alone, and makes a [`Work`] of it for each: [`plan()`], a batch and a sequence of
-//! them, the candidates of [`policy::Rules`]. So is [`certificate()`], which has no budget: half of one proves nothing.
+//! All that may take long takes a [`Work`]. [`plan()`], a batch and a sequence of them, and the candidates of [`policy::Rules`] only ask
+//! it whether to stop: how many steps each part of them has is in their effort. So does [`certificate()`], which has no budget: half
+//! of one proves nothing.
 
 pub mod batch;
 mod budgets;
@@ -22,7 +22,6 @@ mod decide;
 mod error;
 mod hull;
 mod hull_proof;
-mod nearness;
 mod obstacle;
 mod order;
 mod pace;

@@ -1,10 +1,9 @@
 //! An order along the chain of the hull: optimal at every vertex, greedy in between. Knows no proofs.
 
-use crate::counts::{narrow, parents_left};
-use crate::nearness::{WHOLE, nearness};
+use crate::counts::parents_left;
 use crate::{Hull, Weights};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::Growing;
+use cairn_kernel::{Growing, narrow, nearness};
 
 /// Executes piece after piece of the chain, sinks last. Inside a piece always the eligible task whose execution
 /// makes most tasks eligible now; among equals the one that brings its children nearest, then the smaller id.
@@ -83,7 +82,7 @@ impl<'a> Greedy<'a> {
     }
 
     fn key(&self, task: TaskId) -> Key {
-        let rate = |worth: u32| match self.weights.cost(task.index()) {
+        let rate = |worth: u32| match self.weights.cost(task) {
             0 => f64::INFINITY.to_bits(),
             cost => (f64::from(worth) / cost as f64).to_bits(),
         };
@@ -119,7 +118,7 @@ impl<'a> Greedy<'a> {
                     // From half to all of it. Earlier changes of nearness are not told to the parents:
                     // that would be a step for every pair of parents.
                     let near = &mut self.near[last.index()];
-                    *near = near.saturating_add(WHOLE - nearness(2));
+                    *near = near.saturating_add(nearness(1) - nearness(2));
                     if self.offered[last.index()] && self.missing[last.index()] == 0 {
                         self.eligible.push(self.key(last), last);
                     }

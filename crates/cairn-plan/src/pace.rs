@@ -1,6 +1,7 @@
 //! How fast a plan is finished once it is told to stop. Knows no clock: whoever has one asks.
 
 use cairn_dag::Dag;
+use cairn_kernel::long;
 
 /// What it takes, for each task and arc, to make a whole order of what was found by then; measured on dags of 10⁴ to 10⁶
 /// tasks, with room for slower machines.
@@ -14,5 +15,5 @@ const NANOSECONDS: u64 = 200;
 /// assert_eq!(cairn_plan::nanoseconds_to_finish(&dag), 1000);
 /// ```
 pub fn nanoseconds_to_finish(dag: &Dag) -> u64 {
-    NANOSECONDS * (dag.len() + dag.arc_count()) as u64
+    NANOSECONDS * long(dag.len() + dag.arc_count())
 }

@@ -1,17 +1,17 @@
 //! The plan of a dag: an order, a bound and a verdict, by theory where it applies and by the hull where it does not.
 //! Knows no files and no clock.
 
-use crate::counts::{at, narrow, wide};
 use crate::decide::{self, IntervalId, Refusal, StrictChain};
 use crate::hull::{Hull, hull};
 use crate::order::chain_order;
 use crate::{Verdict, Weights, budgets, policy};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{Work, places};
+use cairn_kernel::{Work, long, narrow, places, wide};
 use cairn_theory::linearize::{Failure, Linearization, Obstacle, Proof, Theorem, linearize};
 use cairn_theory::profile::profile;
 use cairn_theory::survey::{self, Survey};
 use cairn_verify::Foreseen;
+use std::cmp::Reverse;
 
 /// What proves a verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +34,21 @@ pub enum Evidence {
     Blocks,
     /// Nothing is proved beside the bound.
     Nothing,
+}
+
+impl Evidence {
+    /// The word for it in JSON, if there is a proof: what kind of argument it is.
+    pub fn name(&self) -> Option<&'static str> {
+        match self {
+            Evidence::Linearization { .. } => Some("linearization"),
+            Evidence::Merge { .. } | Evidence::Blocks | Evidence::Refusal(Refusal::Sum { .. }) => {
+                Some("merge")
+            }
+            Evidence::Bound | Evidence::Refusal(Refusal::Crossing(_)) => Some("bound"),
+            Evidence::Refusal(Refusal::Component { .. }) => Some("exhaustive"),
+            Evidence::Nothing => None,
+        }
+    }
 }
 
 /// An order for a dag and all that is known of how good it is.
@@ -78,6 +93,34 @@ impl<'a> Plan<'a> {
     /// The verdict on an order with this profile, which may not be the plan's own.
     pub fn judge(&self, profile: &[u32]) -> Verdict {
         self.verdict.judge(profile, &self.bound)
+    }
+
+    /// Where an order with this profile is furthest below the bound, the first such step, and by how much.
+    pub fn largest_gap(&self, profile: &[u32]) -> (usize, u32) {
+        let gaps = self.bound.iter().zip(profile).map(|(b, p)| b - p);
+        let largest = gaps.enumerate().max_by_key(|&(t, gap)| (gap, Reverse(t)));
+        largest.unwrap_or((0, 0))
+    }
+
+    /// At how many steps the checker proves the bound.
+    pub fn steps_proved(&self) -> usize {
+        self.checked.steps.iter().filter(|&&is| is).count()
+    }
+
+    /// Whether the checker proves such a verdict on an order of this plan's dag.
+    pub fn is_proved(&self, verdict: Verdict) -> bool {
+        match verdict {
+            Verdict::Optimal => self.steps_proved() == self.bound.len(),
+            _ => self.checked.verdict,
+        }
+    }
+
+    /// The steps at which a profile is the bound itself and the checker proves that: no order has more there.
+    pub fn optimal_steps(&self, profile: &[u32]) -> Vec<u32> {
+        let met = profile.iter().zip(&self.bound).map(|(p, b)| p == b);
+        let proved = met.zip(&self.checked.steps).map(|(met, is)| met && *is);
+        let steps = proved.enumerate().filter(|&(_, is)| is);
+        steps.map(|(t, _)| narrow(t)).collect()
     }
 }
 
@@ -141,22 +184,21 @@ impl PlanEffort {
 /// vertex and a bound everywhere, and the components between vertices are decided one by one.
 ///
 /// The theory and the hull take near-linear time as measured; what comes after is bounded by the steps in `effort`.
-/// Deterministic as long as `stop` never answers yes; when it does, the best so far is returned, and what it claims
-/// holds.
+/// Deterministic as long as `work` is not told to stop; when it is, the best so far is returned, and what it claims holds.
 ///
 /// ```
 /// use cairn_dag::Dag;
-/// use cairn_plan::{PlanEffort, Verdict, plan};
+/// use cairn_plan::{PlanEffort, Verdict, Work, plan};
 /// let diamond = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)]).unwrap();
-/// let plan = plan(&diamond, &PlanEffort::default(), &|| false);
+/// let plan = plan(&diamond, &PlanEffort::default(), &mut Work::unlimited());
 /// assert_eq!(plan.verdict, Verdict::Optimal);
 /// assert_eq!(plan.profile, [1, 2, 1, 1, 0]);
 /// ```
 ///
 /// # Panics
 /// If the dag has more than 2³¹ tasks and arcs.
-pub fn plan<'a>(dag: &'a Dag, effort: &PlanEffort, stop: &(dyn Fn() -> bool + Sync)) -> Plan<'a> {
-    match linearize(dag, &effort.theory, &mut Work::until(stop)) {
+pub fn plan<'a>(dag: &'a Dag, effort: &PlanEffort, work: &mut Work<'_>) -> Plan<'a> {
+    match linearize(dag, &effort.theory, &mut work.unmetered()) {
         Ok(Linearization { order, proof }) => {
             let ranks = proof.ranks.len();
             let profile = profile(dag, &order).expect("linearizations are topological orders");
@@ -176,7 +218,7 @@ pub fn plan<'a>(dag: &'a Dag, effort: &PlanEffort, stop: &(dyn Fn() -> bool + Sy
                 checked: Foreseen::default(),
             }
         }
-        Err(failure) => plan_by_hull(dag, failure, effort, stop),
+        Err(failure) => plan_by_hull(dag, failure, effort, work),
     }
 }
 
@@ -184,7 +226,7 @@ fn plan_by_hull<'a>(
     dag: &Dag,
     failure: Box<Failure<'a>>,
     effort: &PlanEffort,
-    stop: &(dyn Fn() -> bool + Sync),
+    work: &mut Work<'_>,
 ) -> Plan<'a> {
     // The skeleton has the same ideals and the same eligible tasks, and fewer arcs.
     let skeleton = failure.survey.dag();
@@ -193,9 +235,8 @@ fn plan_by_hull<'a>(
     let (hull, longest) = rayon::join(
         || {
             let weights = Weights::unit(skeleton.len());
-            (!stop()).then(|| {
-                hull(skeleton, &weights, &mut Work::until(stop))
-                    .expect("within 2^31 tasks and arcs")
+            (!work.is_stopped()).then(|| {
+                hull(skeleton, &weights, &mut work.unmetered()).expect("within 2^31 tasks and arcs")
             })
         },
         || longest_first(skeleton),
@@ -205,7 +246,7 @@ fn plan_by_hull<'a>(
         None => chain_at_once(skeleton, longest),
     };
     // Its own budgets, and the same question: what the hull took is no reason to decide less.
-    let decision = decide::decide(skeleton, &chain, &effort.decide, &mut Work::until(stop));
+    let decision = decide::decide(skeleton, &chain, &effort.decide, &mut work.unmetered());
     let search = hull.as_ref().map(|hull| SearchRecord {
         vertices: chain.is_edge.len().saturating_sub(1),
         is_hull_complete: hull.is_complete(),
@@ -254,7 +295,7 @@ fn chain_of(dag: &Dag, hull: &Hull, longest: Vec<u32>) -> StrictChain {
         // A stretch of an incomplete hull is no edge, and which ones are is not asked: chords are used everywhere or
         // nowhere.
         is_edge: vec![hull.is_complete(); count],
-        upper: (0..=wide(nonsinks)).map(|t| hull.at(t) as u32).collect(),
+        upper: (0..=long(nonsinks)).map(|t| hull.at(t) as u32).collect(),
         ranks: vec![places(&chain_order(dag, hull)), longest],
     }
 }
@@ -278,7 +319,7 @@ fn eligible(dag: &Dag, gains: &[u32]) -> Vec<u32> {
     let sources = dag.sources().count();
     (0..=dag.len())
         .map(|t| match gains.get(t) {
-            Some(&gain) => narrow(sources + at(gain) - t),
+            Some(&gain) => narrow(sources + wide(gain) - t),
             None => narrow(dag.len() - t),
         })
         .collect()
@@ -295,7 +336,7 @@ mod tests {
 
         #[test]
         fn plans_agree_with_brute_force(dag in any_dag(14)) {
-            let plan = plan(&dag, &PlanEffort::default(), &|| false);
+            let plan = plan(&dag, &PlanEffort::default(), &mut Work::unlimited());
             let best = best_profile(&dag);
             prop_assert_eq!(&plan.profile, &cairn_oracle::profile(&dag, &plan.order));
             for t in 0..best.len() {
@@ -313,7 +354,7 @@ mod tests {
         fn plans_that_are_out_of_time_hold(dag in any_dag(12), asked in 0u32..12) {
             let count = std::sync::atomic::AtomicU32::new(0);
             let stop = || count.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= asked;
-            let plan = plan(&dag, &PlanEffort::default(), &stop);
+            let plan = plan(&dag, &PlanEffort::default(), &mut Work::until(&stop));
             let best = best_profile(&dag);
             prop_assert_eq!(&plan.profile, &cairn_oracle::profile(&dag, &plan.order));
             prop_assert!(plan.bound.iter().zip(&best).all(|(bound, best)| bound >= best));
@@ -328,7 +369,7 @@ mod tests {
         /// A shortcut arc changes neither the verdict nor the bound.
         #[test]
         fn shortcuts_change_nothing(dag in any_dag(14), pick in any::<u64>()) {
-            let before = plan(&dag, &PlanEffort::default(), &|| false);
+            let before = plan(&dag, &PlanEffort::default(), &mut Work::unlimited());
             let pairs: Vec<(u32, u32)> = (dag.tasks())
                 .flat_map(|a| dag.descendants(&[a]).into_iter().map(move |b| (a.0, b.0)))
                 .filter(|(a, b)| a != b).collect();
@@ -336,9 +377,9 @@ mod tests {
                 let mut arcs: Vec<(u32, u32)> = dag.arcs().map(|(a, b)| (a.0, b.0)).collect();
                 arcs.push(pairs[pick as usize % pairs.len()]);
                 let longer = Dag::from_arcs(dag.len(), arcs).unwrap();
-                let after = plan(&longer, &PlanEffort::default(), &|| false);
+                let after = plan(&longer, &PlanEffort::default(), &mut Work::unlimited());
                 prop_assert_eq!(before.verdict, after.verdict);
-                prop_assert_eq!(best_profile(&dag).len(), after.bound.len());
+                prop_assert_eq!(before.bound, after.bound);
             }
         }
     }

@@ -18,9 +18,9 @@ pub use path_plus::path_plus;
 pub use rules::{Rule, Rules};
 pub use share::share;
 
-use crate::counts::{children_left, narrow, opened, parents_left};
+use crate::counts::{children_left, opened, parents_left};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::Growing;
+use cairn_kernel::{Growing, narrow};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

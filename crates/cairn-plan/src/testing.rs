@@ -78,8 +78,8 @@ pub(crate) fn all_gains(dag: &Dag, weights: &Weights) -> Vec<(u64, u64)> {
                 .tasks()
                 .filter(|&t| !dag.is_source(t) && dag.parents(t).iter().all(|&p| has(ideal, p)));
             (
-                cost.map(|t| weights.cost(t.index())).sum(),
-                eligible.map(|t| weights.reward(t.index())).sum(),
+                cost.map(|t| weights.cost(t)).sum(),
+                eligible.map(|t| weights.reward(t)).sum(),
             )
         })
         .collect()

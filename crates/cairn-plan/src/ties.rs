@@ -1,10 +1,10 @@
 //! Which of equally good tasks goes first: an order rearranged without changing its profile. Knows no bound.
 
 use crate::Weights;
-use crate::counts::{at, children_left, narrow, opened, parents_left};
+use crate::counts::{children_left, opened, parents_left};
 use crate::policy::bottom_levels;
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::places;
+use cairn_kernel::{narrow, places, wide};
 use cairn_theory::memory::memory_cost;
 use cairn_theory::split::Decomposition;
 use std::cmp::Reverse;
@@ -114,8 +114,7 @@ impl<'a> Gains<'a> {
     }
 
     fn are_alike(&self, a: TaskId, b: TaskId) -> bool {
-        self.gain[a.index()] == self.gain[b.index()]
-            && self.weights.cost(a.index()) == self.weights.cost(b.index())
+        self.gain[a.index()] == self.gain[b.index()] && self.weights.cost(a) == self.weights.cost(b)
     }
 
     /// The tasks that `task` makes eligible.
@@ -134,8 +133,8 @@ impl<'a> Gains<'a> {
             let made: Vec<TaskId> = self.made_eligible(last).collect();
             let Some(&first) = made.first() else { continue };
             let fits = |p: &TaskId| {
-                (start..end).contains(&at(place[p.index()]))
-                    && self.weights.cost(p.index()) == self.weights.cost(last.index())
+                (start..end).contains(&wide(place[p.index()]))
+                    && self.weights.cost(*p) == self.weights.cost(last)
                     && level[p.index()] < level[last.index()]
                     && made.iter().all(|&child| self.dag.has_arc(*p, child))
             };
@@ -147,7 +146,7 @@ impl<'a> Gains<'a> {
                 let early = place[lower.index()];
                 // All tasks of a packet are eligible at its start, as nothing in it gains before its end: any two may
                 // change places.
-                order.swap(at(early), end);
+                order.swap(wide(early), end);
                 place[lower.index()] = narrow(end);
                 place[last.index()] = early;
                 self.gain.swap(lower.index(), last.index());
@@ -298,7 +297,7 @@ impl<'a> Rearrangement<'a> {
         let mut count = |parents: &[TaskId]| {
             let others = parents
                 .iter()
-                .map(|p| at(self.stretch[p.index()]))
+                .map(|p| wide(self.stretch[p.index()]))
                 .filter(|s| *s != stretch && run.contains(s));
             needs += narrow(others.count());
         };
@@ -386,7 +385,7 @@ impl<'a> Rearrangement<'a> {
 
     /// The stretch of `task`, if it is another one of the run, waits for one thing less.
     fn release(&mut self, task: TaskId, stretch: usize, run: &std::ops::Range<usize>) {
-        let s = at(self.stretch[task.index()]);
+        let s = wide(self.stretch[task.index()]);
         if s != stretch && run.contains(&s) {
             self.waits[s] -= 1;
             if self.waits[s] == 0 {
@@ -401,7 +400,7 @@ impl<'a> Rearrangement<'a> {
         let Some(&child) = children.into_iter().find(|c| !self.is_executed[c.index()]) else {
             return; // in the stretch being executed
         };
-        let s = at(self.stretch[child.index()]);
+        let s = wide(self.stretch[child.index()]);
         if run.contains(&s) && self.waits[s] == 0 {
             self.change[s] -= 1;
             self.push(s, self.change[s]);
@@ -412,7 +411,7 @@ impl<'a> Rearrangement<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{PlanEffort, plan, policy};
+    use crate::{PlanEffort, Work, plan, policy};
     use cairn_oracle::{any_composite, any_dag};
     use proptest::prelude::*;
 
@@ -466,12 +465,12 @@ mod tests {
 
         #[test]
         fn the_profile_of_a_plan_stays(dag in any_dag(14), seed in any::<u64>()) {
-            check(&dag, &plan(&dag, &PlanEffort::default(), &|| false).order, seed)?;
+            check(&dag, &plan(&dag, &PlanEffort::default(), &mut Work::unlimited()).order, seed)?;
         }
 
         #[test]
         fn the_profile_of_composites_stays((dag, _) in any_composite(40), seed in any::<u64>()) {
-            check(&dag, &plan(&dag, &PlanEffort::default(), &|| false).order, seed)?;
+            check(&dag, &plan(&dag, &PlanEffort::default(), &mut Work::unlimited()).order, seed)?;
         }
     }
 

@@ -5,11 +5,11 @@
 //! after c units of executed *work*: those still eligible and those executed. For tasks that all take one unit it is
 //! the same question.
 
-use crate::counts::{opened, parents_left, wide};
+use crate::counts::{opened, parents_left};
 use crate::order::chain_order_by_cost;
 use crate::{Hull, HullError, Weights, hull};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::Work;
+use cairn_kernel::{Work, long};
 
 /// An order along the weighted hull, sinks last, and the hull: at every vertex of a complete one (the last, of those
 /// that cost the same) no order has made more tasks eligible with that much work.
@@ -78,10 +78,10 @@ impl OverWork {
         assert_eq!(weights.tasks(), dag.len(), "one weight a task");
         assert_eq!(hull.tasks(), dag.len(), "the hull must be that of this dag");
         let by_path = waits_by_path(dag, weights);
-        let by_hull = (1..=wide(by_path.len())).map(|k| hull.cost_for(k));
+        let by_hull = (1..=long(by_path.len())).map(|k| hull.cost_for(k));
         OverWork {
-            sources: wide(dag.sources().count()),
-            total: dag.tasks().map(|t| weights.cost(t.index())).sum(),
+            sources: long(dag.sources().count()),
+            total: dag.tasks().map(|t| weights.cost(t)).sum(),
             reached: reached(dag, order, weights),
             bound: by_hull.zip(&by_path).map(|(a, &b)| a.max(b)).collect(),
         }
@@ -117,7 +117,7 @@ impl OverWork {
                 reached += 1;
             }
             // At the moment when the bound has k + 1: just there the order may lack most.
-            let gap = wide((i + 1).saturating_sub(reached));
+            let gap = long((i + 1).saturating_sub(reached));
             if gap > largest.0 {
                 largest = (gap, moment);
             }
@@ -133,7 +133,7 @@ fn reached(dag: &Dag, order: &[TaskId], weights: &Weights) -> Vec<u64> {
     let mut moments = Vec::new();
     for &task in order {
         assert_eq!(missing[task.index()], 0, "each task after its parents");
-        work += weights.cost(task.index());
+        work += weights.cost(task);
         moments.extend(opened(dag, task, &mut missing).map(|_| work));
     }
     moments
@@ -143,7 +143,7 @@ fn reached(dag: &Dag, order: &[TaskId], weights: &Weights) -> Vec<u64> {
 fn waits_by_path(dag: &Dag, weights: &Weights) -> Vec<u64> {
     let mut wait = vec![0u64; dag.len()];
     for &task in dag.topological_order() {
-        let until = |p: &TaskId| wait[p.index()] + weights.cost(p.index());
+        let until = |p: &TaskId| wait[p.index()] + weights.cost(*p);
         wait[task.index()] = dag.parents(task).iter().map(until).max().unwrap_or(0);
     }
     let mut waits: Vec<u64> = (dag.tasks())

@@ -1,5 +1,7 @@
 //! What executing a task costs and what its eligibility is worth, in integers. Knows no dag but the number of tasks.
 
+use cairn_dag::TaskId;
+
 /// The most that all costs, or all rewards, may add up to: so that products of two totals fit in 128 bits.
 const LARGEST_TOTAL: u64 = 1 << 59;
 
@@ -131,16 +133,18 @@ impl Weights {
         self.cost.is_none() && self.reward.is_none()
     }
 
-    /// What executing the task with this index costs.
+    /// What executing the task costs.
     #[inline]
-    pub(crate) fn cost(&self, task: usize) -> u64 {
-        self.cost.as_ref().map_or(1, |cost| cost[task])
+    pub(crate) fn cost(&self, task: TaskId) -> u64 {
+        self.cost.as_ref().map_or(1, |cost| cost[task.index()])
     }
 
-    /// What the eligibility of the task with this index is worth.
+    /// What the eligibility of the task is worth.
     #[inline]
-    pub(crate) fn reward(&self, task: usize) -> u64 {
-        self.reward.as_ref().map_or(1, |reward| reward[task])
+    pub(crate) fn reward(&self, task: TaskId) -> u64 {
+        self.reward
+            .as_ref()
+            .map_or(1, |reward| reward[task.index()])
     }
 }
 
@@ -152,11 +156,11 @@ mod tests {
     fn durations_keep_their_proportions() {
         let (weights, scale) = Weights::from_seconds(4, &[0.0, 0.001, 1.5, 3000.0]).unwrap();
         for (task, seconds) in [0.0, 0.001, 1.5, 3000.0].into_iter().enumerate() {
-            let back = weights.cost(task) as f64 / scale;
+            let back = weights.cost(TaskId::new(task)) as f64 / scale;
             assert!((back - seconds).abs() < 3000.0 / (1u64 << 38) as f64);
         }
         let (weights, scale) = Weights::from_seconds(2, &[0.0, 0.0]).unwrap();
-        assert_eq!((weights.cost(1), scale), (0, 1.0));
+        assert_eq!((weights.cost(TaskId(1)), scale), (0, 1.0));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use cairn_dag::{Dag, Family, FamilyOptions, Flow};
 use cairn_oracle::{any_composite, any_dag, best_profile, ic_optimal_order};
-use cairn_plan::{CertificateError, Evidence, PlanEffort, certificate, foresee, plan};
+use cairn_plan::{CertificateError, Evidence, PlanEffort, Work, certificate, foresee, plan};
 use cairn_verify::{Accepted, Certificate, Refusal, Verdict, parse, verify};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 fn certify(flow: &Flow) -> Certificate {
-    let plan = plan(flow.dag(), &PlanEffort::default(), &|| false);
-    certificate(flow, &plan, &|| false).unwrap()
+    let plan = plan(flow.dag(), &PlanEffort::default(), &mut Work::unlimited());
+    certificate(flow, &plan, &mut Work::unlimited()).unwrap()
 }
 
 /// The certificate of a plan and what is proved of it: no less than was foreseen.
 fn accept(flow: &Flow) -> (Certificate, Accepted) {
-    let plan = plan(flow.dag(), &PlanEffort::default(), &|| false);
-    let certificate = certificate(flow, &plan, &|| false).unwrap();
+    let plan = plan(flow.dag(), &PlanEffort::default(), &mut Work::unlimited());
+    let certificate = certificate(flow, &plan, &mut Work::unlimited()).unwrap();
     let accepted = verify(flow, &certificate).unwrap_or_else(|e| panic!("{e}\n{certificate:?}"));
     let foreseen = foresee(flow, &plan);
     let is_about_verdict = |claim: &String| claim.contains("IC-optimal");
@@ -58,9 +58,9 @@ fn asserted_reasons_name_tasks() {
         (5, 7),
     ];
     let flow = Flow::numbered(&Dag::from_arcs(8, arcs.to_vec()).unwrap());
-    let plan = plan(flow.dag(), &PlanEffort::quick(), &|| false);
+    let plan = plan(flow.dag(), &PlanEffort::quick(), &mut Work::unlimited());
     assert_eq!(plan.evidence, Evidence::Blocks);
-    let certificate = certificate(&flow, &plan, &|| false).unwrap();
+    let certificate = certificate(&flow, &plan, &mut Work::unlimited()).unwrap();
     let Some(Refusal::Asserted { reason }) = &certificate.refusal else {
         panic!("{:?}", certificate.refusal);
     };
@@ -96,8 +96,8 @@ proptest! {
     #[test]
     fn stopped_plans_are_accepted(dag in any_dag(14)) {
         let flow = Flow::numbered(&dag);
-        let plan = plan(flow.dag(), &PlanEffort::default(), &|| true);
-        let certificate = certificate(&flow, &plan, &|| false).unwrap();
+        let plan = plan(flow.dag(), &PlanEffort::default(), &mut Work::until(&|| true));
+        let certificate = certificate(&flow, &plan, &mut Work::unlimited()).unwrap();
         let accepted = verify(&flow, &certificate);
         prop_assert!(accepted.is_ok(), "{:?}", accepted);
     }
@@ -108,7 +108,10 @@ proptest! {
 fn no_certificate_is_half() {
     let flow = family("layered", &["12", "30", "3"]);
     let whole = certify(&flow);
-    let plans = [false, true].map(|s| plan(flow.dag(), &PlanEffort::default(), &move || s));
+    let plans = [false, true].map(|s| {
+        let stop = move || s;
+        plan(flow.dag(), &PlanEffort::default(), &mut Work::until(&stop))
+    });
     let (mut stopped, mut done) = (0, 0);
     let mut accepted: Vec<Certificate> = Vec::new();
     for plan in &plans {
@@ -119,7 +122,7 @@ fn no_certificate_is_half() {
                 left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend)
                     .is_err()
             };
-            match certificate(&flow, plan, &tired) {
+            match certificate(&flow, plan, &mut Work::until(&tired)) {
                 Ok(certificate) => {
                     done += 1;
                     if !accepted.contains(&certificate) {

@@ -2,7 +2,7 @@
 //! steps or for a longer step, so that the count is the same on every machine.
 
 use cairn_dag::Family;
-use cairn_plan::{PlanEffort, plan};
+use cairn_plan::{PlanEffort, Work, plan};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Layered dags of about 2,000 tasks that once took up to eleven seconds to plan: levels, width, most parents.
@@ -31,7 +31,7 @@ fn planned([levels, width, most_parents]: [u32; 3], limits: PlanEffort) -> Found
         asked.fetch_add(1, Ordering::Relaxed);
         false
     };
-    let plan = plan(&dag, &limits, &question);
+    let plan = plan(&dag, &limits, &mut Work::until(&question));
     let area = |profile: &[u32]| profile.iter().map(|&e| u64::from(e)).sum();
     Found {
         area: area(&plan.profile),

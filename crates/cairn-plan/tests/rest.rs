@@ -4,7 +4,7 @@
 use cairn_dag::{Dag, Flow, FlowBuilder, TaskId};
 use cairn_oracle::{Random, any_dag, eligible};
 use cairn_plan::storage::{Assumed, Keeping, storage_of};
-use cairn_plan::{PlanEffort, Verdict, certificate, plan};
+use cairn_plan::{PlanEffort, Verdict, Work, certificate, plan};
 use cairn_theory::profile::profile;
 use cairn_verify::verify;
 use proptest::prelude::*;
@@ -168,7 +168,7 @@ proptest! {
         let flow = Flow::numbered(&dag);
         prop_assert_eq!(flow.open_parent(dag.tasks().filter(|t| is_executed[t.index()]), &is_executed), None);
         let rest = flow.rest(&is_executed).unwrap();
-        let found = plan(rest.dag(), &PlanEffort::default(), &|| false);
+        let found = plan(rest.dag(), &PlanEffort::default(), &mut Work::unlimited());
         // The order, played on the whole dag from the executed tasks on.
         let mut ideal = start;
         let mut reached = vec![eligible(&dag, ideal).len() as u32];
@@ -190,7 +190,7 @@ proptest! {
             Verdict::Open => prop_assert!(reached != best),
             Verdict::Suboptimal => prop_assert!(false, "of a plan's own order"),
         }
-        let certificate = certificate(&rest, &found, &|| false).unwrap();
+        let certificate = certificate(&rest, &found, &mut Work::unlimited()).unwrap();
         prop_assert!(verify(&rest, &certificate).is_ok());
         prop_assert!(start == 0 || verify(&flow, &certificate).is_err());
     }

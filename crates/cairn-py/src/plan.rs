@@ -2,16 +2,15 @@
 
 use crate::dag::{Dag, bytes_of, seconds, tasks};
 use crate::refused;
-use crate::work::{beside, limit};
+use crate::work::{beside, beside_in_two, limit};
 use cairn_dag::TaskId;
-use cairn_plan::batch::{BatchState, Batcher, Quality};
+use cairn_plan::batch::{BatchEffort, BatchState, Batcher};
 use cairn_plan::policy::{self, Rule, Rules};
-use cairn_plan::{Evidence, Plan, PlanEffort, Work};
+use cairn_plan::{Plan, PlanEffort, Work};
 use cairn_sim::{Options, Plays, World, usual_worlds};
 use cairn_theory::profile::profile;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::time::Instant;
 
 /// How hard a plan may try.
 fn effort(name: &str) -> PyResult<PlanEffort> {
@@ -88,29 +87,18 @@ fn chosen(
     };
     let worlds = usual_worlds(mean).map_err(refused)?;
     let effort = Plays::for_dag(dag.len(), Rule::ALL.len(), worlds.len());
-    let mut candidates = rules.candidates(effort.policies, stop);
+    let mut candidates = rules.candidates(effort.policies, &mut Work::until(stop));
     let policies: Vec<cairn_sim::Policy> = (candidates.iter())
         .map(|(rule, order)| cairn_sim::Policy::order(rule.name(), order))
         .collect();
     let options = Options {
         runs: effort.runs,
-        stop: Some(stop),
+        work: Work::until(stop),
         ..Options::default()
     };
     let best = cairn_sim::choose(dag, &work, &worlds, &policies, &options).map_err(refused)?;
     let (rule, order) = candidates.swap_remove(best.policy);
     Ok((order, rule.name().to_owned()))
-}
-
-/// What proves a verdict, in a word.
-fn proof(plan: &Plan<'_>) -> &'static str {
-    match &plan.evidence {
-        Evidence::Linearization { .. } => "linearization",
-        Evidence::Merge { .. } => "merge",
-        Evidence::Bound => "bound",
-        Evidence::Refusal(_) | Evidence::Blocks => "exhaustive",
-        Evidence::Nothing => "",
-    }
 }
 
 /// Order, profile and bound as bytes; verdict, proof and policy as words; and whether the time was up.
@@ -134,13 +122,13 @@ pub(crate) fn plan<'py>(
     time_limit: Option<f64>,
 ) -> PyResult<Planned<'py>> {
     check(policy)?;
-    let limits = effort(effort_name)?;
+    let effort = effort(effort_name)?;
     let time = limit(time_limit)?;
     let seconds = seconds(&dag.dag, durations)?;
     let dag = dag.dag.clone();
     let made = beside(py, time, move |stop| {
-        let plan = cairn_plan::plan(&dag, &limits, stop);
-        let proof = proof(&plan);
+        let plan = cairn_plan::plan(&dag, &effort, &mut Work::until(stop));
+        let proof = plan.evidence.name().unwrap_or("");
         // Its profile and verdict are at hand: nothing need be judged again.
         if policy == "ic" {
             return Ok((
@@ -179,12 +167,12 @@ pub(crate) fn orders(
     time_limit: Option<f64>,
 ) -> PyResult<Vec<(String, Vec<u32>)>> {
     policies.iter().try_for_each(|name| check(name))?;
-    let limits = effort(effort_name)?;
+    let effort = effort(effort_name)?;
     let time = limit(time_limit)?;
     let seconds = seconds(&dag.dag, durations)?;
     let dag = dag.dag.clone();
     beside(py, time, move |stop| {
-        let plan = cairn_plan::plan(&dag, &limits, stop);
+        let plan = cairn_plan::plan(&dag, &effort, &mut Work::until(stop));
         let made = policies.iter().map(|name| {
             let (order, name) = order_of(&dag, &plan, name, seconds.as_deref(), stop)?;
             Ok((name, order.iter().map(|t| t.0).collect()))
@@ -206,16 +194,16 @@ pub(crate) fn batch(
     effort_name: &str,
     time_limit: Option<f64>,
 ) -> PyResult<Chosen> {
-    let limits = effort(effort_name)?;
-    let work = match effort_name {
-        "quick" => cairn_plan::batch::BatchEffort::fast(),
-        "thorough" => cairn_plan::batch::BatchEffort::thorough(),
-        _ => cairn_plan::batch::BatchEffort::default(),
+    let effort = effort(effort_name)?;
+    let batch_effort = match effort_name {
+        "quick" => BatchEffort::fast(),
+        "thorough" => BatchEffort::thorough(),
+        _ => BatchEffort::default(),
     };
     let time = limit(time_limit)?;
     let executed = tasks(&dag.dag, &executed)?;
     let dag = dag.dag.clone();
-    beside(py, time, move |stop| {
+    beside_in_two(py, time, move |stop, half_over| {
         let state = BatchState::with_executed(&dag, &executed);
         let state = state.map_err(|error| {
             refused(format!(
@@ -223,24 +211,21 @@ pub(crate) fn batch(
             ))
         })?;
         // Half of the time at the most: the plan only breaks ties, and the batch must not be left without any.
-        let half = time.and_then(|time| Instant::now().checked_add(time / 2));
-        let stop_planning = || stop() || half.is_some_and(|half| Instant::now() >= half);
-        let plan = cairn_plan::plan(&dag, &limits, &stop_planning);
+        let plan = cairn_plan::plan(&dag, &effort, &mut Work::until(half_over));
         let before = state.eligible().len();
-        let batch = Batcher::new(state, &plan.order).choose_until(requests, &work, stop);
+        let batch = Batcher::new(state, &plan.order).choose_until(
+            requests,
+            &batch_effort,
+            &mut Work::until(stop),
+        );
         let rest = before - batch.chosen.len();
-        let quality = match batch.quality {
-            Quality::Exact => "exact",
-            Quality::Gap => "gap",
-            Quality::Factor => "factor",
-        };
         let chosen = batch.chosen.iter().map(|t| t.0).collect();
         Ok((
             chosen,
             before,
             rest + batch.gain,
             rest + batch.bound,
-            quality,
+            batch.quality.name(),
         ))
     })
 }

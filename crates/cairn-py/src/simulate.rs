@@ -3,6 +3,7 @@
 use crate::dag::{Dag, checked_order, seconds};
 use crate::refused;
 use crate::work::{beside, limit};
+use cairn_plan::Work;
 use cairn_sim::{Crew, Interval, Measure, Options, Policy, PoolSettings, Study, World};
 use pyo3::prelude::*;
 
@@ -89,7 +90,7 @@ pub(crate) fn simulate(
         let options = Options {
             runs,
             seed,
-            stop: Some(stop),
+            work: Work::until(stop),
             ..Options::default()
         };
         let study = cairn_sim::simulate(&dag, &work, &world, &policies, &options);

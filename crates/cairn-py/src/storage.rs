@@ -129,39 +129,41 @@ fn words(standing: Standing) -> &'static str {
 #[pyclass(module = "cairn._cairn")]
 pub(crate) struct Keeper {
     keeper: cairn_engine::Keeper,
-    /// By task.
-    standing: Vec<Standing>,
     numbers: Vec<FileId>,
 }
 
 impl Keeper {
+    /// The task, and where it is in words.
+    fn find(&self, task: u32) -> PyResult<(TaskId, &'static str)> {
+        let tasks = self.keeper.storage().tasks();
+        let found = Some(TaskId(task)).filter(|task| task.index() < tasks);
+        let found = found.ok_or_else(|| refused(format!("there is no task number {task}")))?;
+        Ok((found, words(self.keeper.standing(found))))
+    }
+
     /// The task, if it is one and is where it must be.
     fn at(&self, task: u32, standing: Standing) -> PyResult<TaskId> {
-        match self.standing.get(TaskId(task).index()) {
-            None => Err(refused(format!("there is no task number {task}"))),
-            Some(&now) if now == standing => Ok(TaskId(task)),
-            Some(&now) => Err(refused(format!(
-                "task number {task} {}; it must be one that {}",
-                words(now),
-                words(standing)
+        let (found, now) = self.find(task)?;
+        match words(standing) {
+            wanted if wanted == now => Ok(found),
+            wanted => Err(refused(format!(
+                "task number {task} {now}; it must be one that {wanted}"
             ))),
         }
     }
 
-    /// Tells the keeper of a move from one standing to another.
+    /// Tells the keeper of a move of a task that must stand there.
     fn shift(
         &mut self,
         task: u32,
-        [from, to]: [Standing; 2],
+        from: Standing,
         tell: fn(&mut cairn_engine::Keeper, TaskId),
     ) -> PyResult<()> {
         let task = self.at(task, from)?;
         here(|| {
             tell(&mut self.keeper, task);
             Ok(())
-        })?;
-        self.standing[task.index()] = to;
-        Ok(())
+        })
     }
 
     fn file(&self, file: usize) -> PyResult<FileId> {
@@ -185,7 +187,6 @@ impl Keeper {
             BadOrder::Incomplete => refused(error),
         })?;
         Ok(Keeper {
-            standing: vec![Standing::Waiting; storage.dag.len()],
             numbers: storage.numbers.clone(),
             keeper,
         })
@@ -200,34 +201,31 @@ impl Keeper {
     /// A waiting task starts, whether it may or not.
     fn start(&mut self, task: u32) -> PyResult<()> {
         let start = cairn_engine::Keeper::start;
-        self.shift(task, [Standing::Waiting, Standing::Leased], start)
+        self.shift(task, Standing::Waiting, start)
     }
 
     /// A running task has ended well, and what nobody wants any more is deleted.
     fn finish(&mut self, task: u32) -> PyResult<()> {
         let finish = cairn_engine::Keeper::finish;
-        self.shift(task, [Standing::Leased, Standing::Executed], finish)
+        self.shift(task, Standing::Leased, finish)
     }
 
     /// A running task comes back undone, and what it wrote is deleted: it goes first.
     fn release(&mut self, task: u32) -> PyResult<()> {
         let release = cairn_engine::Keeper::release;
-        self.shift(task, [Standing::Leased, Standing::Waiting], release)
+        self.shift(task, Standing::Leased, release)
     }
 
     /// Tasks that will not be executed, and whose outputs are not there. Their inputs stay, unless `frees`.
     fn give_up(&mut self, given_up: Vec<u32>, frees: bool) -> PyResult<()> {
-        for &task in &given_up {
-            match self.standing.get(TaskId(task).index()) {
-                None => return Err(refused(format!("there is no task number {task}"))),
-                Some(Standing::Executed) => {
-                    return Err(refused(format!("task number {task} is done")));
-                }
-                Some(_) => (),
-            }
-        }
+        let tasks = (0..self.keeper.storage().tasks()).map(TaskId::new);
+        let mut standing: Vec<Standing> = tasks.map(|t| self.keeper.standing(t)).collect();
         for task in given_up {
-            self.standing[TaskId(task).index()] = Standing::Failed;
+            let (found, now) = self.find(task)?;
+            if now == words(Standing::Executed) {
+                return Err(refused(format!("task number {task} {now}")));
+            }
+            standing[found.index()] = Standing::Failed;
         }
         let leftovers = if frees {
             Leftovers::Go
@@ -236,7 +234,7 @@ impl Keeper {
         };
         here(|| {
             self.keeper.set_leftovers(leftovers);
-            self.keeper.sync(|t| self.standing[t.index()]);
+            self.keeper.sync(|t| standing[t.index()]);
             Ok(())
         })
     }

@@ -11,22 +11,36 @@ use std::time::{Duration, Instant};
 /// How often Ctrl-C is asked for: soon enough for whoever pressed it, seldom enough not to be felt by the work.
 const ASK: Duration = Duration::from_millis(50);
 
+/// Whether to stop now.
+type Question<'a> = &'a (dyn Fn() -> bool + Sync);
+
 /// Does the work in another thread. `stop` answers yes once the time is up or Ctrl-C was pressed; in the second case the
 /// answer is dropped and `KeyboardInterrupt` raised.
 pub(crate) fn beside<T: Send>(
     py: Python<'_>,
     limit: Option<Duration>,
-    act: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> PyResult<T> + Send,
+    act: impl FnOnce(Question<'_>) -> PyResult<T> + Send,
 ) -> PyResult<T> {
-    let end = limit.and_then(|limit| Instant::now().checked_add(limit));
+    beside_in_two(py, limit, |stop, _| act(stop))
+}
+
+/// [`beside`] for work of two parts: the second question is for the first of them, and answers yes when half of the time is over.
+pub(crate) fn beside_in_two<T: Send>(
+    py: Python<'_>,
+    limit: Option<Duration>,
+    act: impl FnOnce(Question<'_>, Question<'_>) -> PyResult<T> + Send,
+) -> PyResult<T> {
+    let start = Instant::now();
     let is_interrupted = AtomicBool::new(false);
-    let stop =
-        || is_interrupted.load(Ordering::Relaxed) || end.is_some_and(|end| Instant::now() >= end);
+    let is_over = |limit: Option<Duration>| {
+        is_interrupted.load(Ordering::Relaxed) || limit.is_some_and(|l| start.elapsed() >= l)
+    };
+    let (stop, half_over) = (|| is_over(limit), || is_over(limit.map(|l| l / 2)));
     let (done, mut answer) = channel();
     std::thread::scope(|scope| {
-        let stop = &stop;
+        let (stop, half_over) = (&stop, &half_over);
         scope.spawn(move || {
-            let made = catch_unwind(AssertUnwindSafe(|| act(stop)));
+            let made = catch_unwind(AssertUnwindSafe(|| act(stop, half_over)));
             // Whoever asked waits for it.
             let _ = done.send(made);
         });
@@ -70,6 +84,7 @@ pub(crate) fn limit(seconds: Option<f64>) -> PyResult<Option<Duration>> {
     match seconds {
         None => Ok(None),
         Some(seconds) if seconds.is_finite() && seconds >= 0.0 => {
+            // Thirty years are for ever, and fit; not every float does.
             Ok(Some(Duration::from_secs_f64(seconds.min(1e9))))
         }
         Some(seconds) => Err(crate::refused(format!(

@@ -2,8 +2,8 @@
 
 use crate::http::Why;
 use crate::http::types::{
-    Changed, Exchange, Exchanged, Heard, Heartbeat, Join, Joined, Named, Needed, Pause, Problem,
-    Status, Stored,
+    Changed, Exchange, Exchanged, Heard, Heartbeat, Join, Joined, LONGEST_WAIT, Named, Needed,
+    Pause, Problem, Status, Stored,
 };
 use crate::tls::{TlsError, Trust};
 use crate::tokens::Secret;
@@ -45,8 +45,6 @@ const DIGESTS: Duration = Duration::from_secs(3600);
 /// How long a file, or a whole journal, may be on its way.
 // A day is no limit for anybody who waits; but a thread that waits for a dead connection must end some day.
 const ON_ITS_WAY: Duration = Duration::from_secs(24 * 3600);
-/// A request waits no longer than this for a task, whatever it asks for: servers refuse longer waits.
-const LONGEST_WAIT: f64 = 60.0;
 /// Answers are no longer than this.
 // They are held in memory, and whoever has the address of a server may be lied to. The longest honest ones are status and leases of
 // large runs, some megabytes.
@@ -292,7 +290,7 @@ impl Caller {
     ///
     /// # Errors
     /// If there is no answer, or the answer is no.
-    pub fn join(&self, join: &Join) -> Result<Joined, CallError> {
+    pub(crate) fn join(&self, join: &Join) -> Result<Joined, CallError> {
         self.post("/api/v1/workers", join, PATIENCE)
     }
 
@@ -337,7 +335,7 @@ impl Caller {
     ///
     /// # Errors
     /// If there is no answer, or the answer is no.
-    pub fn inputs(&self, id: u64) -> Result<Vec<Needed>, CallError> {
+    pub(crate) fn inputs(&self, id: u64) -> Result<Vec<Needed>, CallError> {
         let path = format!("/api/v1/inputs/{id}");
         self.read(self.call(Method::GET, &path, SendBody::none(), None, DIGESTS)?)
     }
@@ -388,7 +386,7 @@ impl Caller {
     ///
     /// # Errors
     /// If there is no answer, or the answer is no.
-    pub fn log(
+    pub(crate) fn log(
         &self,
         (id, epoch, attempt): (u64, u32, u32),
         offset: u64,

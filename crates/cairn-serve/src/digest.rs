@@ -6,6 +6,13 @@ use cairn_dag::Flow;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Digest(u64);
 
+/// The digest of some bytes: for names that later versions must find again.
+pub fn digest(bytes: &[u8]) -> u64 {
+    let mut digest = Digest::new();
+    digest.bytes(bytes);
+    digest.0
+}
+
 impl Digest {
     pub(crate) fn new() -> Digest {
         // FNV-1a of 64 bits, its offset here and its prime below: the same in every release, as stores hold it.

@@ -73,6 +73,23 @@ pub enum Most {
     OfFree(f64),
 }
 
+impl Most {
+    /// In bytes, by what is free beside files that take so much: that was free before them, so that a second start has the same
+    /// cap.
+    ///
+    /// # Errors
+    /// If it is not known what is free, and it matters.
+    pub fn bytes(self, free: impl FnOnce() -> io::Result<u64>, there: u64) -> io::Result<u64> {
+        match self {
+            Most::Bytes(bytes) => Ok(bytes),
+            Most::OfFree(share) => {
+                let all = free()?.saturating_add(there);
+                Ok((all as f64 * share) as u64)
+            }
+        }
+    }
+}
+
 /// Why no order is within a cap, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -230,14 +247,7 @@ impl Disk {
         let (there, mut waits) = self.take_stock(engine, watched.is_some(), may_delete, &mut swept);
         if let Some((most, folder)) = watched {
             let free = free_bytes(&folder);
-            let most = match most {
-                Most::Bytes(bytes) => bytes,
-                // What the files take was free before them: a second start has the same cap.
-                Most::OfFree(share) => {
-                    let all = free.as_ref().map_err(copied)?.saturating_add(there);
-                    (all as f64 * share) as u64
-                }
-            };
+            let most = most.bytes(|| free.as_ref().copied().map_err(copied), there)?;
             self.cap = Some(Watched {
                 folder,
                 most,

@@ -456,9 +456,9 @@ async fn guard(
 
 /// Whether the body may be JSON: nothing is said of it, or just that.
 fn may_be_json(headers: &HeaderMap) -> bool {
-    let said = headers.get(header::CONTENT_TYPE);
-    said.is_none_or(|said| {
-        let kind = said.to_str().unwrap_or("").split(';').next();
+    let given = headers.get(header::CONTENT_TYPE);
+    given.is_none_or(|given| {
+        let kind = given.to_str().unwrap_or("").split(';').next();
         kind.unwrap_or("")
             .trim()
             .eq_ignore_ascii_case("application/json")

@@ -27,6 +27,7 @@ pub mod tokens;
 pub mod work;
 
 pub use book_file::{BookError, BookFile};
+pub use digest::digest;
 pub use disk::{Cap, DiskSetup, Layout, Most, Planner, Priorities, Unkept, Usage, bytes_at};
 pub use found::{About, Found};
 pub use free::{ENDLESS, free_bytes};

@@ -22,7 +22,7 @@ pub(crate) use files::{DeclaredFiles, aside_name, place};
 pub use again::WhyAgain;
 pub use family::{FamilySetup, run_family};
 pub use files::HalfMade;
-pub use flow::{FlowSetup, FlowWork, Orders, run};
+pub use flow::{FlowPrograms, FlowSetup, Orders, run};
 pub use rules::{RulesError, Wishes, pool_names, rules};
 
 use crate::disk::{Unkept, Usage};
@@ -58,7 +58,7 @@ pub(crate) const BOOT: &str = "boot";
 const POLICY: &str = "policy";
 
 /// What tasks run.
-pub trait Work: Sync {
+pub trait TaskPrograms: Sync {
     /// What the attempt at the task runs, with its output in `log`; `None` if there is nothing to run. Attempts count from 1.
     fn program(&self, task: Task, attempt: u32, log: PathBuf) -> Option<Program>;
 

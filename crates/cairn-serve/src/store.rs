@@ -5,7 +5,7 @@
 //! DIR/lock       held by whoever has the store open; contains its process id
 //! ```
 //!
-//! Events are appended in groups, each one transaction: what [`Store::append`] returned from is on the disk, and every
+//! Events are appended in groups, each one transaction: what `Store::append` returned from is on the disk, and every
 //! prefix of the log is closed under parents. There is never a long read transaction: it would make the log beside the
 //! file (WAL) grow without bound.
 
@@ -19,10 +19,10 @@ mod schema;
 mod writer;
 
 pub use error::StoreError;
-pub use group::{Condensed, Group, Stamp};
+pub(crate) use group::{Condensed, Group, Stamp};
 pub(crate) use reader::EVENTS;
 pub use reader::Reader;
-pub use writer::Writer;
+pub(crate) use writer::Writer;
 
 use cairn_engine::{Entry, Moment, Snapshot, Task};
 use db::Db;
@@ -131,7 +131,7 @@ impl Store {
     ///
     /// # Errors
     /// If they cannot be written; then none is.
-    pub fn append(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
+    pub(crate) fn append(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
         self.write(|tx, next| rows::insert(tx, next, entries))
     }
 
@@ -234,7 +234,7 @@ impl Store {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn names(&self) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn names(&self) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT names FROM flow ORDER BY number DESC LIMIT 1";
         let packed: Option<Vec<u8>> = self.db.maybe(sql, [], |row| row.get(0))?;
         packed.map_or(Ok(Vec::new()), |packed| self.db.names(&packed))

@@ -18,7 +18,7 @@ pub use confine::{Confines, Sandbox, confine};
 use self::place::{Place, Spooled};
 use self::talk::{Mouth, Talk, Word};
 use crate::client::{CallError, Caller, is_loopback};
-use crate::http::types::{Attempt, Join, Joined, Lease, Reason};
+use crate::http::types::{Attempt, Join, Joined, Lease, Reason, SPEEDS};
 use crate::near;
 use crate::run::SURVIVORS_GRACE;
 use crate::spawn::{Processes, apart, beside, end_survivors};
@@ -41,9 +41,6 @@ const PULSE: Duration = Duration::from_millis(100);
 // leaving too early: what has no receipt is in the spool.
 const HURRY: Duration = Duration::from_secs(15);
 const GREAT_HURRY: Duration = Duration::from_secs(3);
-/// Speeds that a server takes.
-// It refuses a join with any other. A benchmark that was stopped and started by the system may come out as anything.
-const SPEEDS: std::ops::RangeInclusive<f64> = 0.001..=1e6;
 /// Variables that tasks get from the worker's environment.
 // Who and where it is, and its language: without them common programs fail or print otherwise. Anything else may be a secret.
 const KEPT: [&str; 8] = [
@@ -115,6 +112,8 @@ pub struct Settings {
     pub grace: Duration,
     /// The program that limits a task before it begins, and its first arguments.
     pub confiner: Vec<String>,
+    /// Its arguments behind those, up to the task's program; `None` where a path is no text.
+    pub confine_words: fn(&Confines) -> Option<Vec<String>>,
 }
 
 /// What a worker tells while it works.
@@ -225,7 +224,7 @@ struct Worker<'s> {
     /// Why there is nothing to do, as it was last said.
     idle_for: Option<Reason>,
     name: String,
-    said: &'s (dyn Fn(Note) + Sync),
+    tell: &'s (dyn Fn(Note) + Sync),
 }
 
 /// Works until all is done, until it had nothing to do for too long, or until it is told to end. `interrupts` says how often
@@ -237,7 +236,7 @@ pub fn work(
     caller: Caller,
     settings: Settings,
     interrupts: &(dyn Fn() -> u32 + Sync),
-    said: &(dyn Fn(Note) + Sync),
+    tell: &(dyn Fn(Note) + Sync),
 ) -> Result<WorkDone, WorkError> {
     let folder = settings.folder.clone();
     let unusable = |error| WorkError::Folder { folder, error };
@@ -248,7 +247,7 @@ pub fn work(
     let spooled = whole_results(&place).map_err(unusable.clone())?;
     for (path, error) in place.tidy(&spooled).map_err(unusable)? {
         let what = format!("{}: cannot be removed: {error}", path.display());
-        said(Note::Remark(what));
+        tell(Note::Remark(what));
     }
     let join = introduction(&settings, &place, &caller);
     let name = join.name.clone();
@@ -297,7 +296,7 @@ pub fn work(
         weighed: None,
         idle_for: None,
         name,
-        said,
+        tell,
     };
     let ended = apart(|| worker.run(inbox, &mut reader, interrupts));
     // Before the goodbye: else a heartbeat could come behind it, be told that nobody knows this worker, and have it join again.
@@ -424,13 +423,13 @@ impl Worker<'_> {
     fn hear(&mut self, word: Word) -> Result<(), WorkError> {
         match word {
             Word::Joined(joined, ground) => self.joined(joined, ground),
-            Word::Remark(what) => (self.said)(Note::Remark(what)),
+            Word::Remark(what) => (self.tell)(Note::Remark(what)),
             Word::Begin(leases) => leases.into_iter().for_each(|lease| self.begin(lease)),
             Word::Idle(why) => self.idle(why),
             Word::Stop(attempts) => self.stop(&attempts),
             Word::Away(why) => {
                 if !std::mem::replace(&mut self.is_away, true) {
-                    (self.said)(Note::Away(why));
+                    (self.tell)(Note::Away(why));
                 }
             }
             Word::Finished => self.is_finished = true,
@@ -444,7 +443,7 @@ impl Worker<'_> {
     fn joined(&mut self, joined: Joined, ground: Ground) {
         self.is_away = false;
         self.programs = self.settings.allow.clone().or(joined.programs);
-        (self.said)(Note::Joined {
+        (self.tell)(Note::Joined {
             worker: joined.worker,
             name: self.name.clone(),
         });
@@ -456,14 +455,14 @@ impl Worker<'_> {
         }
         if self.settings.place == Where::AsServer && self.shared.is_none() {
             let what = "the server's folder is not here, whatever its address says: each task runs in a folder of its own";
-            (self.said)(Note::Remark(what.to_owned()));
+            (self.tell)(Note::Remark(what.to_owned()));
         }
         if self.is_sandboxed {
-            (self.said)(Note::Sandboxed(probe()));
+            (self.tell)(Note::Sandboxed(probe()));
         }
     }
 
     fn note(&self, lease: &Lease, what: impl Into<String>) {
-        (self.said)(Note::Task(lease.task.clone(), what.into()));
+        (self.tell)(Note::Task(lease.task.clone(), what.into()));
     }
 }

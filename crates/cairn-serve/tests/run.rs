@@ -4,7 +4,8 @@
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_engine::{Offer, Rules, Span, Task};
 use cairn_serve::run::{
-    FamilySetup, FlowSetup, FlowWork, News, Orders, Summary, Wishes, Work, rules, run, run_family,
+    FamilySetup, FlowPrograms, FlowSetup, News, Orders, Summary, TaskPrograms, Wishes, rules, run,
+    run_family,
 };
 use cairn_serve::spawn::Program;
 use cairn_serve::store::{Store, Sync};
@@ -21,7 +22,7 @@ use std::time::Duration;
 /// Nothing to run.
 struct Nothing;
 
-impl Work for Nothing {
+impl TaskPrograms for Nothing {
     fn program(&self, _: Task, _: u32, _: PathBuf) -> Option<Program> {
         None
     }
@@ -31,7 +32,7 @@ impl Work for Nothing {
     }
 }
 
-impl FlowWork for Nothing {
+impl FlowPrograms for Nothing {
     fn directory(&self, _: TaskId) -> Option<PathBuf> {
         None
     }
@@ -69,7 +70,7 @@ fn a_large_family_takes_little_memory_and_little_store() {
             command: "cell".to_owned(),
             shape: Box::new(EvolvingMesh::infinite()),
             until: Some(until),
-            work: &Nothing,
+            programs: &Nothing,
             rules: Rules {
                 silence: Span(u64::MAX / 4),
                 ..Rules::default()
@@ -112,7 +113,7 @@ fn go(folder: &Path, flow: &Flow, stop_after: usize) -> (Summary, Vec<TaskId>) {
     };
     let setup = FlowSetup {
         flow,
-        work: &Nothing,
+        programs: &Nothing,
         done: &[],
         wanted: None,
         only_failed: false,
@@ -217,7 +218,7 @@ fn an_order_that_is_settled_is_looked_for_no_more() {
         };
         let setup = FlowSetup {
             flow: &flow,
-            work: &Nothing,
+            programs: &Nothing,
             done: &[],
             wanted: None,
             only_failed: false,

@@ -1,6 +1,6 @@
 //! Axes: round tick values, their labels, and the frame of a plot. Knows no data.
 
-use crate::figure::{Anchor, Canvas, Ink, Place};
+use crate::figure::{Anchor, Canvas, HALF_CAPITAL, Ink, Place};
 use crate::palette::{GRID, RULE};
 use crate::text;
 
@@ -144,11 +144,14 @@ pub(crate) struct Frame<'a> {
 }
 
 /// How many steps the y axis is divided into at most.
+// Chosen by eye: every line of the grid has its number, and more of them would hide the curves.
 pub(crate) const Y_STEPS: usize = 6;
 
 /// Height that a [`Frame`] needs under the plot, without [`Frame::below`].
+// A row of numbers and one of the title, each with its gap.
 pub(crate) const UNDER: f64 = 46.0;
 /// Height that a [`Frame`] needs over the plot, for the y axis' title.
+// One row with its gap.
 pub(crate) const OVER: f64 = 24.0;
 
 /// Attributes of a grid line.
@@ -182,7 +185,7 @@ impl Frame<'_> {
         for (&value, label) in y_ticks.values.iter().zip(&y_ticks.labels) {
             let y = self.y.at(value);
             canvas.line([left, y, right, y], &grid);
-            let place = Place::new(left - 7.0, y + 0.36 * TICK, TICK, Anchor::End);
+            let place = Place::new(left - 7.0, y + HALF_CAPITAL * TICK, TICK, Anchor::End);
             canvas.text(place, Ink::Main, label);
         }
         let place = Place::new(16.0, top - 12.0, TITLE, Anchor::Start);

@@ -31,6 +31,7 @@ pub enum Nodes {
 
 impl Default for Nodes {
     fn default() -> Nodes {
+        // Chosen by eye: with so many boxes a page still shows what is written in them.
         Nodes::AtMost(48)
     }
 }

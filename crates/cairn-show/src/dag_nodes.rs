@@ -15,6 +15,11 @@ pub(crate) const STRETCHES: usize = 40;
 // As many as there are colours: with more kinds one colour stands for several, and a legend would lie.
 const EXPLAINED: usize = 8;
 
+/// Kinds and tasks of a box that are named when one points at it.
+// Chosen by eye: few enough to be read at a glance, and the numbers of all stand beside them.
+const KINDS_NAMED: usize = 6;
+const TASKS_NAMED: usize = 3;
+
 /// What is known of the tasks, checked.
 pub(crate) struct Facts<'a> {
     input: &'a DagDrawing<'a>,
@@ -298,7 +303,7 @@ impl<'a> Facts<'a> {
             group.stages.iter().flat_map(|s| s.kinds.clone()).collect();
         if kinds.len() > 1 {
             kinds.sort_by_key(|&(kind, count)| (std::cmp::Reverse(count), kind));
-            let shown = kinds.iter().take(6).map(|&(kind, count)| {
+            let shown = kinds.iter().take(KINDS_NAMED).map(|&(kind, count)| {
                 format!(
                     "{} × {}",
                     collapsed.kinds.names[wide(kind)],
@@ -306,7 +311,11 @@ impl<'a> Facts<'a> {
                 )
             });
             let shown: Vec<String> = shown.collect();
-            let more = if kinds.len() > 6 { ", …" } else { "" };
+            let more = if kinds.len() > KINDS_NAMED {
+                ", …"
+            } else {
+                ""
+            };
             lines.push(format!("{}{more}", shown.join(", ")));
         }
         let steps = || members.iter().filter_map(|t| self.step.get(t.index()));
@@ -318,7 +327,11 @@ impl<'a> Facts<'a> {
                 false => format!("numbers {first} to {last} of {all} in the order"),
             });
         }
-        let shown: Vec<String> = members.iter().take(3).map(|&t| self.name(t)).collect();
+        let shown: Vec<String> = members
+            .iter()
+            .take(TASKS_NAMED)
+            .map(|&t| self.name(t))
+            .collect();
         let more = if members.len() > shown.len() {
             ", …"
         } else {

@@ -3,7 +3,7 @@
 use crate::collapse::Collapsed;
 use crate::dag_drawing::Direction;
 use crate::dag_nodes::{Colours, Node, tint};
-use crate::figure::{Anchor, Canvas, Figure, Ink, Path, Place};
+use crate::figure::{Anchor, Canvas, Figure, HALF_CAPITAL, Ink, Path, Place};
 use crate::layout::{Gaps, Ordered};
 use crate::legend::{self, Sample};
 use crate::palette::{INK, PAPER, RULE, Rgb};
@@ -13,6 +13,9 @@ use cairn_dag::{Dag, TaskId, narrow, wide};
 /// A drawing that fits this needs no other shape.
 // Chosen by eye: about what a browser's window shows on a desktop.
 const HANDY: (f64, f64) = (1500.0, 1100.0);
+/// However small the dag: title and legend need room.
+// Chosen by eye.
+const NARROWEST: f64 = 520.0;
 // Chosen by eye, in pixels: the smallest text that is read with ease, since a drawing is mostly text.
 const MARGIN: f64 = 20.0;
 const SIZE: f64 = 11.0;
@@ -109,7 +112,7 @@ impl<'a> Sheet<'a> {
         }
         let along = start.last().map_or(0.0, |s| s + thick[thick.len() - 1]);
         let (broad, high) = self.point(extent, along);
-        let width = (broad + 2.0 * MARGIN).max(520.0);
+        let width = (broad + 2.0 * MARGIN).max(NARROWEST);
         let mut canvas = Canvas::new();
         let top = legend::headed(&mut canvas, title, subtitle, entries, width) + 6.0;
         let (dx, dy) = ((width - broad) / 2.0, top);
@@ -239,6 +242,7 @@ impl<'a> Sheet<'a> {
         for node in dag.tasks().filter(|&node| !dag.is_source(node)) {
             let tip = plan.start[self.ordered.level(node)] + self.inset(node, plan);
             let across = plan.centre[node.index()];
+            // Chosen by eye: seen at the thinnest line, and broader than the thickest.
             let half = 2.7 + 0.8 * thickness(most[node.index()]);
             let (x, y) = self.point(across, tip);
             path.move_to(x, y);
@@ -291,15 +295,19 @@ impl<'a> Sheet<'a> {
         let middle = inner[0] + badge + (inner[2] - badge) / 2.0;
         let text_height = inner[3] - strip_height(node);
         let first = inner[1] + text_height / 2.0 - LINE * (node.lines.len() as f64 - 1.0) / 2.0
-            + 0.36 * SIZE;
+            + HALF_CAPITAL * SIZE;
         for (i, line) in node.lines.iter().enumerate() {
             let line = text::shorten(line, SIZE, room);
             let (place, ink, content) = text(middle, first + LINE * i as f64, pale, &line);
             canvas.text(place, ink, &content);
         }
         if badge > 0.0 {
-            let (place, ink, content) =
-                text(left + badge / 2.0, y + 0.36 * SIZE, colour, &node.number);
+            let (place, ink, content) = text(
+                left + badge / 2.0,
+                y + HALF_CAPITAL * SIZE,
+                colour,
+                &node.number,
+            );
             canvas.text(place, ink, &content);
         }
         canvas.close_group();

@@ -2,6 +2,7 @@
 
 use crate::partition::Parts;
 use cairn_dag::{Dag, TaskId, narrow, wide};
+use cairn_kernel::DisjointSets;
 use std::collections::BTreeMap;
 
 /// When to stop merging.
@@ -42,11 +43,12 @@ pub(crate) fn fewer(
         let partner = graph.partner(lightest);
         graph.merge(lightest, partner);
     }
-    Parts::by_key((0..narrow(graph.host.len())).map(|v| u64::from(graph.root(v))))
+    Parts::by_key((0..narrow(weight.len())).map(|v| u64::from(graph.hosts.find(v))))
 }
 
 struct Graph {
-    host: Vec<u32>,
+    /// Who was merged: the one that is left of them stands for all.
+    hosts: DisjointSets,
     weight: Vec<usize>,
     /// Kind of a node; `None` when it has several.
     kind: Vec<Option<u32>>,
@@ -72,7 +74,7 @@ impl Graph {
             above[v.index()].insert(u.0, count(u, v));
         }
         Graph {
-            host: (0..narrow(dag.len())).collect(),
+            hosts: DisjointSets::new(dag.len()),
             weight: weight.to_vec(),
             kind: kind.to_vec(),
             below,
@@ -81,15 +83,9 @@ impl Graph {
         }
     }
 
+    /// Whoever was merged into another has no weight of its own any more.
     fn is_alive(&self, node: u32) -> bool {
-        self.host[wide(node)] == node
-    }
-
-    fn root(&self, mut node: u32) -> u32 {
-        while self.host[wide(node)] != node {
-            node = self.host[wide(node)];
-        }
-        node
+        self.weight[wide(node)] > 0
     }
 
     /// Nodes at the end of a path of at least two arcs from `node`.
@@ -128,16 +124,16 @@ impl Graph {
             })
         };
         // Within a factor of two weights count as equal (`ilog2`), so that what is tied more closely goes together.
-        let best = (0..narrow(self.host.len())).filter_map(rank).min();
+        let best = (0..narrow(self.weight.len())).filter_map(rank).min();
         best.expect("the first child, the last parent or anybody will do")
             .4
     }
 
     fn merge(&mut self, gone: u32, kept: u32) {
         let (from, to) = (wide(gone), wide(kept));
-        self.host[from] = kept;
+        self.hosts.join(gone, kept);
         self.alive -= 1;
-        self.weight[to] += self.weight[from];
+        self.weight[to] += std::mem::take(&mut self.weight[from]);
         if self.kind[from] != self.kind[to] {
             self.kind[to] = None;
         }

@@ -10,7 +10,6 @@ use std::fmt::Write;
 /// The same input gives the same bytes. The SVG stands alone: no script, no font, no link, no id.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    title: String,
     width: f64,
     height: f64,
     svg: String,
@@ -66,11 +65,6 @@ impl Figure {
     /// Whether the index is in the order of a schedule.
     pub(crate) fn index_is_order(&self) -> bool {
         self.index_is_order
-    }
-
-    /// The figure's title, as given.
-    pub fn title(&self) -> &str {
-        &self.title
     }
 
     /// Width in pixels at scale 1.
@@ -297,7 +291,6 @@ impl Canvas {
         svg.push_str(&self.body);
         svg.push_str("</svg>\n");
         Figure {
-            title,
             width,
             height,
             svg,
@@ -382,7 +375,12 @@ fn push_number(out: &mut String, value: f64) {
 }
 
 /// Room at the left and the right of a figure.
+// Chosen by eye, as wide as the letters of a title are high.
 pub(crate) const MARGIN: f64 = 16.0;
+
+/// Half the height of a capital, which reaches 0.73 of a text's size up: so far below a middle stands the line of a text that is
+/// to lie on it.
+pub(crate) const HALF_CAPITAL: f64 = 0.36;
 
 /// Draws title and subtitle at the upper left and gives the y below them.
 pub(crate) fn heading(canvas: &mut Canvas, title: &str, subtitle: &str, width: f64) -> f64 {

@@ -1,7 +1,7 @@
 //! A grid of values, each with its interval, coloured around a centre. Knows no simulation.
 
 use crate::axis::{self, decimal};
-use crate::figure::{Anchor, Canvas, Figure, Ink, MARGIN, Place, heading};
+use crate::figure::{Anchor, Canvas, Figure, HALF_CAPITAL, Ink, MARGIN, Place, heading};
 use crate::legend::{self, Sample};
 use crate::palette::{GRID, INK, RULE, Rgb, diverging, sequential};
 use crate::{ShowError, text};
@@ -112,11 +112,13 @@ impl HeatMap<'_> {
         let widest = |labels: &[&str]| text::widest(labels.iter().map(|l| text::clean(l)), SIZE);
         let numbers = self.cells.iter().flatten().map(|c| self.number(c.value));
         let numbers = text::widest(numbers, SIZE);
+        // At most, by eye: a long label is cut, not the grid.
         let label_room = widest(rows).max(widest(&[self.rows.name])).min(180.0);
         // Between 44 and 120 pixels, by eye: "0.84" must not look lost, and a long label must not spread the grid.
         let cell_width = numbers.max(widest(columns)).clamp(44.0, 120.0) + 16.0;
         let left = MARGIN + label_room + 10.0;
         let right = left + cell_width * columns.len() as f64;
+        // The bar of colours with its last number, and a title of some sixty letters, have room beside the smallest grid.
         let width = (right + MARGIN)
             .max(left + BAR_WIDTH + MARGIN + 40.0)
             .max(480.0);
@@ -127,7 +129,7 @@ impl HeatMap<'_> {
             let y = top + CELL_HEIGHT * r as f64;
             let place = Place::new(
                 left - 10.0,
-                y + CELL_HEIGHT / 2.0 + 0.36 * SIZE,
+                y + CELL_HEIGHT / 2.0 + HALF_CAPITAL * SIZE,
                 SIZE,
                 Anchor::End,
             );
@@ -231,7 +233,12 @@ impl HeatMap<'_> {
         reach: (f64, f64),
     ) {
         let cell = self.cells[r * self.columns.labels.len() + c];
-        let place = Place::new(x + w / 2.0, y + h / 2.0 + 0.36 * SIZE, SIZE, Anchor::Middle);
+        let place = Place::new(
+            x + w / 2.0,
+            y + h / 2.0 + HALF_CAPITAL * SIZE,
+            SIZE,
+            Anchor::Middle,
+        );
         let inner = [x + 1.0, y + 1.0, w - 2.0, h - 2.0];
         canvas.open_group("class=\"cell\"", &self.tip(cell, r, c));
         match cell {

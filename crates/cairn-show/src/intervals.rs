@@ -1,7 +1,7 @@
 //! Means with their intervals, one row a policy. Knows no simulation.
 
 use crate::axis::{self, Frame, Scale};
-use crate::figure::{Anchor, Canvas, Figure, Ink, MARGIN, Place};
+use crate::figure::{Anchor, Canvas, Figure, HALF_CAPITAL, Ink, MARGIN, Place};
 use crate::heat_map::Estimate;
 use crate::legend::{self, Sample};
 use crate::palette::{BLUE, VERMILLION};
@@ -117,7 +117,7 @@ impl Intervals<'_> {
         canvas.line([x.from, middle, x.to, middle], &axis::grid_attributes());
         let (own, what) = (text::clean(row.name), text::clean(self.value_name));
         canvas.open_group("class=\"row\"", &format!("{own}\n{what}: {value}"));
-        let place = |x, anchor| Place::new(x, middle + 0.36 * SIZE, SIZE, anchor);
+        let place = |x, anchor| Place::new(x, middle + HALF_CAPITAL * SIZE, SIZE, anchor);
         canvas.text(place(MARGIN, Anchor::Start), Ink::Main, name);
         draw_mark(canvas, x, middle, &row.estimate);
         canvas.text(place(WIDTH - MARGIN, Anchor::End), Ink::Main, value);

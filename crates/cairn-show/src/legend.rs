@@ -1,6 +1,6 @@
 //! The legend: samples with names, broken into rows. Knows samples, not what they stand for.
 
-use crate::figure::{Anchor, Canvas, Ink, MARGIN, Place, heading};
+use crate::figure::{Anchor, Canvas, HALF_CAPITAL, Ink, MARGIN, Place, heading};
 use crate::palette::{BOUND, MUTED, RULE, Rgb};
 use crate::text;
 
@@ -62,7 +62,7 @@ pub(crate) fn draw(
         draw_sample(canvas, sample, x, y + ROW / 2.0);
         let place = Place::new(
             x + SAMPLE + 7.0,
-            y + ROW / 2.0 + 0.36 * SIZE,
+            y + ROW / 2.0 + HALF_CAPITAL * SIZE,
             SIZE,
             Anchor::Start,
         );

@@ -1,7 +1,7 @@
 //! The batched game in the simulator: the planner's best tasks for each whole batch. Knows no world.
 
 use crate::budgets::run::BATCH;
-use crate::{Chooser, Server};
+use crate::{Batching, Chooser};
 use cairn_dag::{Dag, TaskId};
 use cairn_plan::batch::{BatchState, Batcher};
 
@@ -20,7 +20,7 @@ impl BestBatches {
     }
 }
 
-impl Server for BestBatches {
+impl Batching for BestBatches {
     fn start<'d>(&self, dag: &'d Dag) -> Box<dyn Chooser + 'd> {
         Box::new(Run(Batcher::new(BatchState::new(dag), &self.order)))
     }

@@ -27,16 +27,6 @@ impl Batches {
         Ok(Batches { gap, size })
     }
 
-    /// Mean time between two batches.
-    pub fn gap(&self) -> f64 {
-        self.gap
-    }
-
-    /// Mean number of requests in a batch, before rounding.
-    pub fn size(&self) -> f64 {
-        self.size
-    }
-
     /// Plays one run. O((tasks + arcs + batches) · log(tasks running at once)).
     pub(crate) fn run(
         &self,
@@ -49,11 +39,11 @@ impl Batches {
         running.clear();
         play.welcome_fresh();
         let mut batch = Vec::new();
-        let mut unassigned = tasks;
+        let mut begun = 0;
         // Since when nothing runs; meaningful while nothing does.
         let mut quiet_since = 0.0;
         let (mut batches, mut stalls, mut requests, mut idle) = (0u64, 0u64, 0u64, 0.0);
-        while unassigned > 0 {
+        while play.unbegun() > 0 {
             let (now, size) = arrivals.next();
             // All that ends by now first: a batch finds the children of what ended at its own instant eligible.
             quiet_since = complete_until(&mut play, running, Time::new(now), quiet_since, &mut log);
@@ -75,8 +65,8 @@ impl Batches {
             }
             for &task in &batch {
                 // Every served request is a worker of its own: the study knows no worker that comes twice.
-                let worker = (tasks - unassigned) as u32;
-                unassigned -= 1;
+                let worker = begun;
+                begun += 1;
                 log(Event {
                     time: now,
                     worker,

@@ -43,8 +43,9 @@ impl BitTree {
         self.len == 0
     }
 
+    /// Whether a number is in the set; only what must be so asks.
     #[inline]
-    pub(crate) fn contains(&self, number: usize) -> bool {
+    fn contains(&self, number: usize) -> bool {
         self.levels[0][number / 64] >> (number % 64) & 1 == 1
     }
 

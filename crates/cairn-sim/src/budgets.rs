@@ -17,8 +17,14 @@ pub(crate) mod run {
     // hopeless run hold up a study.
     pub(crate) const PATIENCE: u64 = 10_000_000;
 
-    /// Steps of work that an event counts for: some events choose whole batches. A judgement.
+    /// Steps of work that an event counts for.
+    // A judgement: an event takes some hundred nanoseconds and a step some, so that whoever says stop is heard as soon as
+    // elsewhere.
     pub(crate) const STEPS_AN_EVENT: u64 = 16;
+
+    /// A run in which nothing was settled for so many times as long as a copy may take at the most has no end.
+    // A judgement: late copies are waited for ten times as long, and there are no more than a few of a task.
+    pub(crate) const WAITED_IN_VAIN: f64 = 100.0;
 
     /// Eligible tasks that are looked at under a cap, in the policy's order and in the keeper's own: more are seldom let in
     /// where the first are not. A judgement.
@@ -32,6 +38,19 @@ pub(crate) mod study {
     pub(crate) const RUNS_BETWEEN_DECISIONS: usize = 50;
 }
 
+/// Time against the cap on storage.
+pub(crate) mod curve {
+    /// Runs of a point.
+    // A judgement: the curve is looked at, not reckoned with, so that a point needs no interval.
+    pub(crate) const RUNS: usize = 4;
+
+    /// Caps. Chosen by eye: enough for a curve with a knee, and each costs three lists.
+    pub(crate) const POINTS: usize = 8;
+
+    /// Lists that are played at each: all seven would take more than twice as long.
+    pub(crate) const LISTS: usize = 3;
+}
+
 /// A contest of policies.
 pub(crate) mod contest {
     /// Runs of each policy in each world, where there is time for them.
@@ -42,18 +61,32 @@ pub(crate) mod contest {
     // A judgement: a list that comes after most of the tasks gains nothing.
     pub(crate) const WHILE_TASKS_RUN: usize = 6;
 
+    /// Beyond so many tasks there is no first impression: it would take longer than it is worth.
+    // A judgement: work below a task is counted exactly up to the same size, and only estimated beyond.
+    pub(crate) const GLANCE: usize = 20_000;
+
     /// Runs that tell what a choice gains. A judgement: half of those that chose it.
     pub(crate) const FRESH_RUNS: usize = 50;
 
     /// Fewer runs than this tell little of chance. A judgement: of two nobody knows which one is usual.
     pub(crate) const FEWEST: usize = 3;
 
-    /// Before runs fall below this, policies are left out. A judgement.
+    /// Before runs fall below this, policies are left out.
+    // A judgement: the interval of ten runs is about three times as wide as that of a hundred, and tells a gain of some percent
+    // still.
     pub(crate) const FAIR: usize = 10;
 
     /// Tasks to be played, over all policies, worlds and runs: some seconds.
     // A judgement between a choice by chance and a planner that keeps people waiting.
     pub(crate) const TASKS_PLAYED: usize = 8_000_000;
+
+    /// Where fewer tasks are left than this there is no rematch.
+    // A judgement: so few are over before anybody has planned them anew.
+    pub(crate) const FEW_LEFT: usize = 20;
+
+    /// The most processors that are simulated.
+    // A judgement: a tenth of what a pool takes. With more processors than that hardly any dag is short of them.
+    pub(crate) const PROCESSORS: usize = 100_000;
 
     /// Policies that are played at any rate: one that is rarely bad, and one to compare it with.
     pub(crate) const KEPT: usize = 2;

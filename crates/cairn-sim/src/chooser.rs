@@ -7,7 +7,7 @@ use std::fmt::Debug;
 ///
 /// The simulator knows nothing of how a batch is chosen well; what does implements this and is handed to
 /// [`crate::Policy::batched`].
-pub trait Server: Debug + Send + Sync {
+pub trait Batching: Debug + Send + Sync {
     /// A chooser for one run, before anything is executed. The same dag must give the same choices in every run.
     fn start<'d>(&self, dag: &'d Dag) -> Box<dyn Chooser + 'd>;
 }

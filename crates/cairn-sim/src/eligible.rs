@@ -2,7 +2,7 @@
 
 use crate::bit_tree::BitTree;
 use crate::policy::Ranking;
-use cairn_dag::TaskId;
+use cairn_dag::{TaskId, narrow, wide};
 use cairn_kernel::NONE;
 
 /// Eligible, unassigned tasks. Every operation takes a few instructions: positions are fixed numbers in a [`BitTree`].
@@ -66,14 +66,14 @@ impl Eligible {
         if self.by != By::Rank && self.position[task.index()] == NONE {
             let place = match self.by {
                 // The set gives up its least member: newest first counts places down from the end.
-                By::ReverseArrival => self.position.len() as u32 - 1 - self.arrived,
+                By::ReverseArrival => narrow(self.position.len()) - 1 - self.arrived,
                 _ => self.arrived,
             };
             self.arrived += 1;
             self.position[task.index()] = place;
-            self.task_at[place as usize] = task;
+            self.task_at[wide(place)] = task;
         }
-        self.set.insert(self.position[task.index()] as usize);
+        self.set.insert(wide(self.position[task.index()]));
     }
 
     /// The task to go first, taken out.
@@ -91,14 +91,10 @@ impl Eligible {
         Some((self.task_at[place], place + 1))
     }
 
-    pub(crate) fn contains(&self, task: TaskId) -> bool {
-        let place = self.position[task.index()];
-        place != NONE && self.set.contains(place as usize)
-    }
-
     /// Takes out a task that is in the set.
+    #[inline]
     pub(crate) fn remove(&mut self, task: TaskId) {
-        self.set.remove(self.position[task.index()] as usize);
+        self.set.remove(wide(self.position[task.index()]));
     }
 
     #[inline]
@@ -144,7 +140,6 @@ mod tests {
         assert_eq!(eligible.pop(), Some(TaskId(2)));
         eligible.insert(TaskId(0));
         eligible.insert(TaskId(2));
-        assert!(eligible.contains(TaskId(2)));
         eligible.remove(TaskId(1));
         assert_eq!(eligible.len(), 2);
         assert_eq!(drain(&mut eligible), [2, 0]);

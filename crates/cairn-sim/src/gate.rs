@@ -4,6 +4,7 @@ use crate::budgets::run::LOOK;
 use crate::eligible::Eligible;
 use cairn_dag::{TaskId, narrow};
 use cairn_engine::Keeper;
+use cairn_theory::game::{Game, Standing};
 use cairn_theory::storage::{FileId, Storage};
 
 /// Who may start, as far as the disk goes; the same for every run.
@@ -22,14 +23,11 @@ pub enum Admission {
 
 /// One run under an [`Admission`].
 pub(crate) struct Gate<'a> {
-    rule: Rule<'a>,
-    /// By task: whether its space is reserved.
-    held: Vec<bool>,
-    running: usize,
+    rule: Admitting<'a>,
     peak: u64,
 }
 
-enum Rule<'a> {
+enum Admitting<'a> {
     Kept(Box<Keeper>),
     FitsNow(FitsNow<'a>),
 }
@@ -44,39 +42,30 @@ struct FitsNow<'a> {
 
 impl<'a> Gate<'a> {
     pub(crate) fn new(admission: &'a Admission) -> Gate<'a> {
-        let (rule, tasks) = match admission {
-            Admission::Kept(keeper) => {
-                // A copy of the keeper for every run: nothing was started under it, so all runs begin alike.
-                let tasks = keeper.storage().tasks();
-                (Rule::Kept(keeper.clone()), tasks)
-            }
+        let rule = match admission {
+            // A copy of the keeper for every run: nothing was started under it, so all runs begin alike.
+            Admission::Kept(keeper) => Admitting::Kept(keeper.clone()),
             Admission::FitsNow { storage, cap } => {
                 let readers = |f: FileId| narrow(storage.consumer_slots(f).len());
                 // What nobody reads and nobody keeps is as good as deleted.
                 let there = storage.initial().filter(|&f| storage.outlives(f));
-                let rule = FitsNow {
+                Admitting::FitsNow(FitsNow {
                     used: there.map(|f| storage.bytes(f)).sum(),
                     open: storage.files().map(readers).collect(),
                     cap: *cap,
                     storage,
-                };
-                (Rule::FitsNow(rule), storage.tasks())
+                })
             }
         };
-        let mut gate = Gate {
-            rule,
-            held: vec![false; tasks],
-            running: 0,
-            peak: 0,
-        };
+        let mut gate = Gate { rule, peak: 0 };
         gate.peak = gate.used();
         gate
     }
 
     fn used(&self) -> u64 {
         match &self.rule {
-            Rule::Kept(keeper) => keeper.used(),
-            Rule::FitsNow(now) => now.used,
+            Admitting::Kept(keeper) => keeper.used(),
+            Admitting::FitsNow(now) => now.used,
         }
     }
 
@@ -85,21 +74,21 @@ impl<'a> Gate<'a> {
         self.peak
     }
 
-    /// Whether a task may start; another copy of one that runs writes what is reserved already.
+    /// Whether an eligible task may start.
     pub(crate) fn may(&mut self, task: TaskId) -> bool {
-        self.held[task.index()]
-            || match &mut self.rule {
-                Rule::Kept(keeper) => keeper.may(task),
-                Rule::FitsNow(now) => {
-                    now.used.saturating_add(now.storage.reserved(task)) <= now.cap
-                }
+        match &mut self.rule {
+            Admitting::Kept(keeper) => keeper.may(task),
+            Admitting::FitsNow(now) => {
+                now.used.saturating_add(now.storage.reserved(task)) <= now.cap
             }
+        }
     }
 
     /// The first of the eligible tasks that may start and for which there is a place: of the first few in the policy's
     /// order, else of the first few in the keeper's own.
     pub(crate) fn choose(
         &mut self,
+        game: &Game<'_>,
         eligible: &Eligible,
         fits: impl Fn(TaskId) -> bool,
     ) -> Option<TaskId> {
@@ -113,7 +102,7 @@ impl<'a> Gate<'a> {
                 return Some(task);
             }
         }
-        let Rule::Kept(keeper) = &mut self.rule else {
+        let Admitting::Kept(keeper) = &mut self.rule else {
             // Nobody has an order of its own: all are looked at.
             while let Some((task, next)) = eligible.next(from) {
                 from = next;
@@ -126,50 +115,40 @@ impl<'a> Gate<'a> {
         // The order that the keeper proved safe can always go on while nothing runs: so a run under it never stops
         // for good, whatever the policy wants first.
         let next: Vec<TaskId> = keeper.next_by_order().collect();
-        let open = |t: &TaskId| eligible.contains(*t) && fits(*t);
+        let open = |t: &TaskId| game.standing(*t) == Standing::Eligible && fits(*t);
         next.into_iter().filter(open).find(|&t| keeper.may(t))
     }
 
     /// Whether nothing runs and none of the eligible tasks may start: nothing will ever change.
-    pub(crate) fn is_stuck(&mut self, eligible: &Eligible) -> bool {
+    pub(crate) fn is_stuck(&mut self, game: &Game<'_>, eligible: &Eligible) -> bool {
         // While something runs its end may free room; only without that is a refusal for ever.
-        self.running == 0 && !eligible.is_empty() && self.choose(eligible, |_| true).is_none()
+        game.count(Standing::Leased) == 0
+            && !eligible.is_empty()
+            && self.choose(game, eligible, |_| true).is_none()
     }
 
-    /// A task starts, or another copy of it.
+    /// A task starts.
     pub(crate) fn start(&mut self, task: TaskId) {
-        if std::mem::replace(&mut self.held[task.index()], true) {
-            return;
-        }
-        self.running += 1;
         match &mut self.rule {
-            Rule::Kept(keeper) => keeper.start(task),
-            Rule::FitsNow(now) => now.used += now.storage.reserved(task),
+            Admitting::Kept(keeper) => keeper.start(task),
+            Admitting::FitsNow(now) => now.used += now.storage.reserved(task),
         }
         self.peak = self.peak.max(self.used());
     }
 
-    /// A task has ended well: one that runs, or one that was given up for lost and returns after all.
+    /// A task that runs has ended well.
     pub(crate) fn finish(&mut self, task: TaskId) {
-        // One that was given up for lost was released: its room is taken again first, so that the books below hold.
-        self.start(task);
-        self.held[task.index()] = false;
-        self.running -= 1;
         match &mut self.rule {
-            Rule::Kept(keeper) => keeper.finish(task),
-            Rule::FitsNow(now) => now.finish(task),
+            Admitting::Kept(keeper) => keeper.finish(task),
+            Admitting::FitsNow(now) => now.finish(task),
         }
     }
 
-    /// A task is given up for lost, and what it wrote is gone.
+    /// A task that runs is given up for lost, and what it wrote is gone.
     pub(crate) fn release(&mut self, task: TaskId) {
-        if !std::mem::replace(&mut self.held[task.index()], false) {
-            return;
-        }
-        self.running -= 1;
         match &mut self.rule {
-            Rule::Kept(keeper) => keeper.release(task),
-            Rule::FitsNow(now) => now.used -= now.storage.reserved(task),
+            Admitting::Kept(keeper) => keeper.release(task),
+            Admitting::FitsNow(now) => now.used -= now.storage.reserved(task),
         }
     }
 }

@@ -1,12 +1,19 @@
 //! Copies of tasks in workers' hands. Knows no events and no policy.
 
+use crate::worker::WorkerId;
 use cairn_dag::TaskId;
+use cairn_kernel::ids;
+
+ids! {
+    /// A copy of a task in a worker's hands, by number: once it is over, the number is given again.
+    pub(crate) LeaseId,
+}
 
 /// One copy of a task, given to one worker.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LeaseState {
     pub(crate) task: TaskId,
-    pub(crate) worker: u32,
+    pub(crate) worker: WorkerId,
     pub(crate) start: f64,
     /// When the server expects it back.
     pub(crate) expected_end: f64,
@@ -25,7 +32,7 @@ pub(crate) struct LeaseState {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Leases {
     slots: Vec<LeaseState>,
-    free: Vec<u32>,
+    free: Vec<LeaseId>,
 }
 
 impl Leases {
@@ -38,10 +45,10 @@ impl Leases {
     pub(crate) fn grant(
         &mut self,
         task: TaskId,
-        worker: u32,
+        worker: WorkerId,
         start: f64,
         expected_end: f64,
-    ) -> (u32, u32) {
+    ) -> (LeaseId, u32) {
         let mut state = LeaseState {
             task,
             worker,
@@ -55,7 +62,7 @@ impl Leases {
         };
         match self.free.pop() {
             Some(number) => {
-                let slot = &mut self.slots[number as usize];
+                let slot = &mut self.slots[number.index()];
                 // `release` raised it: events of the lease that had this number before do not find the new one.
                 state.generation = slot.generation;
                 *slot = state;
@@ -63,31 +70,31 @@ impl Leases {
             }
             None => {
                 self.slots.push(state);
-                (self.slots.len() as u32 - 1, 0)
+                (LeaseId::new(self.slots.len() - 1), 0)
             }
         }
     }
 
     /// The lease, unless it was released since.
     #[inline]
-    pub(crate) fn find(&self, number: u32, generation: u32) -> Option<&LeaseState> {
-        let slot = &self.slots[number as usize];
+    pub(crate) fn find(&self, number: LeaseId, generation: u32) -> Option<&LeaseState> {
+        let slot = &self.slots[number.index()];
         (slot.in_use && slot.generation == generation).then_some(slot)
     }
 
     #[inline]
-    pub(crate) fn get(&self, number: u32) -> &LeaseState {
-        &self.slots[number as usize]
+    pub(crate) fn get(&self, number: LeaseId) -> &LeaseState {
+        &self.slots[number.index()]
     }
 
     #[inline]
-    pub(crate) fn get_mut(&mut self, number: u32) -> &mut LeaseState {
-        &mut self.slots[number as usize]
+    pub(crate) fn get_mut(&mut self, number: LeaseId) -> &mut LeaseState {
+        &mut self.slots[number.index()]
     }
 
     /// Forgets a lease.
-    pub(crate) fn release(&mut self, number: u32) {
-        let slot = &mut self.slots[number as usize];
+    pub(crate) fn release(&mut self, number: LeaseId) {
+        let slot = &mut self.slots[number.index()];
         debug_assert!(slot.in_use);
         slot.in_use = false;
         // Whoever still holds the number sees that it is another lease's now.
@@ -96,16 +103,20 @@ impl Leases {
     }
 
     /// Leases that workers are at, with their numbers.
-    pub(crate) fn alive(&self) -> impl Iterator<Item = (u32, &LeaseState)> {
-        let numbered = self.slots.iter().enumerate().map(|(i, l)| (i as u32, l));
+    pub(crate) fn alive(&self) -> impl Iterator<Item = (LeaseId, &LeaseState)> {
+        let numbered = self
+            .slots
+            .iter()
+            .enumerate()
+            .map(|(i, l)| (LeaseId::new(i), l));
         numbered.filter(|(_, l)| l.in_use && l.alive)
     }
 
     /// The lease that is this attempt at a task.
-    pub(crate) fn of_attempt(&self, task: TaskId, attempt: u32) -> Option<u32> {
+    pub(crate) fn of_attempt(&self, task: TaskId, attempt: u32) -> Option<LeaseId> {
         // Numbers are used again, so there are hardly more slots than workers: they can be looked through.
         let is_it = |l: &LeaseState| l.in_use && l.task == task && l.attempt == attempt;
-        self.slots.iter().position(is_it).map(|n| n as u32)
+        self.slots.iter().position(is_it).map(LeaseId::new)
     }
 
     /// Forgets the leases of a task whose workers are gone.
@@ -113,7 +124,7 @@ impl Leases {
         for number in 0..self.slots.len() {
             let lease = &self.slots[number];
             if lease.in_use && !lease.alive && lease.task == task {
-                self.release(number as u32);
+                self.release(LeaseId::new(number));
             }
         }
     }

@@ -2,7 +2,9 @@
 
 use crate::error::{SettingError, check, positive};
 use crate::random::{Purpose, Stream};
-use cairn_dag::TaskId;
+use crate::worker::WorkerId;
+use cairn_dag::{TaskId, wide};
+use cairn_kernel::long;
 
 /// How many of a pool's workers are not as they should be; by default none.
 ///
@@ -39,15 +41,15 @@ pub(crate) enum Nature {
 
 /// What a worker says that a task made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum Claim {
     /// What comes of the task's inputs: as right as they are.
     Honest,
     /// Something else, by whose lie it is.
-    Lie(u32),
+    Lie(WorkerId),
+    /// The lie that several tell.
+    CommonLie,
 }
 
-/// The lie that several tell.
-const COMMON: Said = Said::Lie(u32::MAX);
 /// How many of a liar's results are wrong.
 // A judgement: one that always lied would never earn any trust.
 const LIES: f64 = 0.8;
@@ -67,6 +69,7 @@ impl Natures {
         }
         let all = self.liars + self.vanishing + self.slow;
         let what = "the share of workers that lie, vanish or are slow";
+        // Shares are given in decimals, whose sum may miss 1 by a rounding error.
         check(all <= 1.0 + 1e-9, what, all, must)?;
         match self.vanishing > 0.0 {
             true => positive("the time within which workers vanish", self.vanish_within),
@@ -98,7 +101,7 @@ impl Natures {
                 // Drawn by every worker afresh, and the same for all: a turn of one and the same arrangement.
                 let first = Stream::new(seed, run, Purpose::Nature, 0).below(workers);
                 let liars = part(self.liars, workers);
-                let colluding = liars.min(self.colluding as usize);
+                let colluding = liars.min(wide(self.colluding));
                 self.at(
                     (first + number * stride(workers)) % workers,
                     workers,
@@ -172,20 +175,20 @@ impl Nature {
         }
     }
 
-    /// What the worker of this number says that a task made: the same whenever it is asked in this run.
-    pub(crate) fn says(self, number: u32, task: TaskId, (seed, run): (u64, u64)) -> Said {
+    /// What a worker says that a task made: the same whenever it is asked in this run.
+    pub(crate) fn says(self, worker: WorkerId, task: TaskId, (seed, run): (u64, u64)) -> Claim {
         match self {
-            Nature::Colluder => COMMON,
+            Nature::Colluder => Claim::CommonLie,
             Nature::Liar => {
                 // By worker and task, not by attempt: who is asked twice says the same twice.
-                let index = u64::from(number) << 32 | u64::from(task.0);
+                let index = long(worker.index()) << 32 | u64::from(task.0);
                 let mut stream = Stream::new(seed, run, Purpose::Lies, index);
                 match stream.uniform() < LIES {
-                    true => Said::Lie(number),
-                    false => Said::Honest,
+                    true => Claim::Lie(worker),
+                    false => Claim::Honest,
                 }
             }
-            _ => Said::Honest,
+            _ => Claim::Honest,
         }
     }
 }
@@ -254,13 +257,14 @@ mod tests {
 
     #[test]
     fn a_liar_lies_mostly_and_those_who_collude_always_the_same() {
-        let of =
-            |nature: Nature, number| (0..1000).map(move |t| nature.says(number, TaskId(t), (1, 2)));
-        let lies = of(Nature::Liar, 3).filter(|&said| said == Said::Lie(3));
+        let of = |nature: Nature, number| {
+            (0..1000).map(move |t| nature.says(WorkerId::new(number), TaskId(t), (1, 2)))
+        };
+        let lies = of(Nature::Liar, 3).filter(|&claim| claim == Claim::Lie(WorkerId::new(3)));
         assert!((750..850).contains(&lies.count()));
         assert!(of(Nature::Colluder, 3).eq(of(Nature::Colluder, 4)));
-        assert!(of(Nature::Colluder, 3).all(|said| said != Said::Honest));
-        assert!(of(Nature::Stuck, 3).all(|said| said == Said::Honest));
+        assert!(of(Nature::Colluder, 3).all(|claim| claim != Claim::Honest));
+        assert!(of(Nature::Stuck, 3).all(|claim| claim == Claim::Honest));
     }
 
     #[test]

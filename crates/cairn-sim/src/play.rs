@@ -7,7 +7,7 @@ use crate::gate::Gate;
 use crate::measures::Stuck;
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::Work;
-use cairn_theory::game::Game;
+use cairn_theory::game::{Game, Standing};
 use cairn_theory::memory::OpenResults;
 
 /// One run of one policy, about to start. The buffers outlive the run and are used again.
@@ -15,11 +15,13 @@ pub(crate) struct Play<'a> {
     pub(crate) dag: &'a Dag,
     /// By task: seconds on a worker of speed 1.
     pub(crate) durations: &'a [f64],
+    /// Where each task stands. Leased are those that somebody is counted on for, in however many copies.
     pub(crate) game: Game<'a>,
     /// How many results are open, and were at most.
     open: OpenResults<'a, u64>,
     /// Tasks that became eligible and are not queued yet.
     fresh: &'a mut Vec<TaskId>,
+    /// Those that are not fresh, in the order of the policy.
     pub(crate) eligible: &'a mut Eligible,
     /// Who chooses whole batches, if anybody does.
     pub(crate) chooser: Option<Box<dyn Chooser + 'a>>,
@@ -39,7 +41,7 @@ impl<'a> Play<'a> {
         fresh: &'a mut Vec<TaskId>,
         chooser: Option<Box<dyn Chooser + 'a>>,
         gate: Option<Gate<'a>>,
-        stop: &'a (dyn Fn() -> bool + Sync),
+        work: &Work<'a>,
     ) -> Play<'a> {
         fresh.clear();
         fresh.extend(dag.sources());
@@ -54,7 +56,7 @@ impl<'a> Play<'a> {
             gate,
             // One counter for both questions, whether it is in vain and whether to stop: a question costs, so it is
             // asked once in many steps.
-            patience: Work::new(PATIENCE * STEPS_AN_EVENT, stop),
+            patience: work.part(PATIENCE * STEPS_AN_EVENT),
             seen_executed: 0,
         }
     }
@@ -101,15 +103,64 @@ impl<'a> Play<'a> {
     }
 
     /// The first eligible task that may start, taken out.
-    #[inline]
+    // In two inner loops, one a world: a call would be a percent and a half of a whole run.
+    #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<TaskId> {
-        let Some(gate) = &mut self.gate else {
-            return self.eligible.pop();
-        };
-        let task = gate.choose(self.eligible, |_| true)?;
-        gate.start(task);
-        self.eligible.remove(task);
+        if self.gate.is_some() {
+            return self.pop_let_in();
+        }
+        let task = self.eligible.pop()?;
+        (self.game.lease(task)).expect("only eligible tasks are queued");
         Some(task)
+    }
+
+    // Apart: the rest of `pop` stands in the inner loop of every play without a cap.
+    #[cold]
+    fn pop_let_in(&mut self) -> Option<TaskId> {
+        let gate = self.gate.as_mut()?;
+        let task = gate.choose(&self.game, self.eligible, |_| true)?;
+        self.take(task);
+        Some(task)
+    }
+
+    /// An eligible task is given to somebody.
+    #[inline]
+    pub(crate) fn take(&mut self, task: TaskId) {
+        (self.game.lease(task)).expect("only eligible tasks are queued");
+        self.eligible.remove(task);
+        if let Some(gate) = &mut self.gate {
+            gate.start(task);
+        }
+    }
+
+    /// Nobody is counted on any more for a task that was taken: it waits for another.
+    pub(crate) fn give_back(&mut self, task: TaskId) {
+        (self.game.release(task)).expect("only what was taken is given back");
+        // What it would have written needs no room, until somebody starts anew.
+        if let Some(gate) = &mut self.gate {
+            gate.release(task);
+        }
+        self.eligible.insert(task);
+    }
+
+    /// A task that was taken once, and all that waits for it, will not be executed in this run.
+    pub(crate) fn give_up(&mut self, task: TaskId) {
+        if self.is_eligible(task) {
+            self.eligible.remove(task);
+        }
+        (self.game.fail(task, |_| ())).expect("what is given up was tried");
+    }
+
+    /// Whether a task is eligible and with nobody.
+    #[inline]
+    pub(crate) fn is_eligible(&self, task: TaskId) -> bool {
+        self.game.standing(task) == Standing::Eligible
+    }
+
+    /// How many tasks are neither settled nor with anybody.
+    #[inline]
+    pub(crate) fn unbegun(&self) -> usize {
+        self.game.count(Standing::Waiting) + self.game.eligible_count()
     }
 
     /// Goes on, unless nothing runs and nothing may start.
@@ -119,7 +170,7 @@ impl<'a> Play<'a> {
     pub(crate) fn go_on(&mut self) -> Result<(), Stuck> {
         let executed = self.game.executed_count();
         let gate = self.gate.as_mut();
-        match gate.is_some_and(|gate| gate.is_stuck(self.eligible)) {
+        match gate.is_some_and(|gate| gate.is_stuck(&self.game, self.eligible)) {
             true => Err(Stuck::Full { executed }),
             false => Ok(()),
         }
@@ -134,8 +185,8 @@ impl<'a> Play<'a> {
             for task in chooser.choose(count) {
                 // A chooser is code of others: what it may not propose is passed over.
                 let is_known = task.index() < self.dag.len();
-                if batch.len() < count && is_known && self.eligible.contains(task) {
-                    self.eligible.remove(task);
+                if batch.len() < count && is_known && self.is_eligible(task) {
+                    self.take(task);
                     batch.push(task);
                 }
             }
@@ -148,6 +199,14 @@ impl<'a> Play<'a> {
         if let Some(chooser) = &mut self.chooser {
             batch.iter().for_each(|&task| chooser.handed_out(task));
         }
+    }
+
+    /// Executes a task that was taken, also one that was given back since: it was about to be given out again.
+    pub(crate) fn execute_late(&mut self, task: TaskId) {
+        if self.is_eligible(task) {
+            self.take(task);
+        }
+        self.execute(task);
     }
 
     /// Executes a task that was taken.

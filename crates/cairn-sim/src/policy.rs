@@ -1,10 +1,10 @@
 //! Policies: how the next task is chosen among the eligible ones. Knows no worker, and not how an order was computed.
 
-use crate::chooser::Server;
+use crate::chooser::Batching;
 use crate::error::SimulateError;
 use crate::gate::Admission;
 use crate::served::{Knows, Serving};
-use cairn_dag::{Dag, TaskId};
+use cairn_dag::{Dag, TaskId, narrow};
 use cairn_kernel::places;
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(crate) enum Rule {
     /// The tasks, first to last; any permutation.
     Order(Vec<TaskId>),
     /// Whole batches at once, and an order for where there are none.
-    Batched(Vec<TaskId>, SharedServer),
+    Batched(Vec<TaskId>, SharedBatching),
     Fifo,
     Lifo,
     Random,
@@ -45,7 +45,7 @@ pub(crate) enum Rule {
 
 /// Equal only to itself.
 #[derive(Clone, Debug)]
-pub(crate) struct SharedServer(pub(crate) Arc<dyn Server>);
+pub(crate) struct SharedBatching(pub(crate) Arc<dyn Batching>);
 
 /// Equal only to itself.
 #[derive(Clone, Debug)]
@@ -57,8 +57,8 @@ impl PartialEq for SharedAdmission {
     }
 }
 
-impl PartialEq for SharedServer {
-    fn eq(&self, other: &SharedServer) -> bool {
+impl PartialEq for SharedBatching {
+    fn eq(&self, other: &SharedBatching) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
@@ -88,14 +88,14 @@ impl Policy {
     ///
     /// ```
     /// use cairn_dag::{Dag, TaskId};
-    /// use cairn_sim::{Chooser, Options, Policy, Server, World, simulate};
+    /// use cairn_sim::{Chooser, Options, Policy, Batching, World, simulate};
     /// use std::sync::Arc;
     ///
     /// /// The last task first; batches are filled up from the order.
     /// #[derive(Debug)]
     /// struct Last;
     /// struct Left(u32);
-    /// impl Server for Last {
+    /// impl Batching for Last {
     ///     fn start<'d>(&self, dag: &'d Dag) -> Box<dyn Chooser + 'd> {
     ///         Box::new(Left(dag.len() as u32))
     ///     }
@@ -115,8 +115,8 @@ impl Policy {
     /// assert_eq!(study.runs(), 200);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn batched(name: &str, order: &[TaskId], server: Arc<dyn Server>) -> Policy {
-        Policy::new(name, Rule::Batched(order.to_vec(), SharedServer(server)))
+    pub fn batched(name: &str, order: &[TaskId], server: Arc<dyn Batching>) -> Policy {
+        Policy::new(name, Rule::Batched(order.to_vec(), SharedBatching(server)))
     }
 
     /// First come, first served: the task that became eligible first. Tasks that became eligible at the same instant
@@ -269,14 +269,14 @@ impl Ranking {
 
     /// Lower keys first, ties by id.
     pub(crate) fn by_key<K: Ord>(tasks: usize, key: impl Fn(TaskId) -> K) -> Ranking {
-        let mut order: Vec<TaskId> = (0..tasks as u32).map(TaskId).collect();
+        let mut order: Vec<TaskId> = (0..narrow(tasks)).map(TaskId).collect();
         order.sort_by_cached_key(|&t| (key(t), t));
         Ranking::from_order(&order)
     }
 
     /// Higher values first, ties by id.
     pub(crate) fn by_falling(values: &[f64]) -> Ranking {
-        let mut order: Vec<TaskId> = (0..values.len() as u32).map(TaskId).collect();
+        let mut order: Vec<TaskId> = (0..narrow(values.len())).map(TaskId).collect();
         order.sort_by(|a, b| {
             values[b.index()]
                 .total_cmp(&values[a.index()])

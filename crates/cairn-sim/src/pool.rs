@@ -4,6 +4,7 @@ use crate::error::{SettingError, check, not_negative, positive};
 use crate::nature::Natures;
 use crate::spread::Spread;
 use crate::trace::Trace;
+use cairn_dag::wide;
 
 /// A pool whose workers come and go by chance.
 ///
@@ -240,7 +241,7 @@ impl Pool {
     /// How many workers the pool has at its start, present or not.
     pub(crate) fn first_workers(&self) -> usize {
         match &self.attendance {
-            Attendance::Chance { workers, .. } => *workers as usize,
+            Attendance::Chance { workers, .. } => wide(*workers),
             Attendance::Trace { trace, .. } => trace.workers(),
         }
     }

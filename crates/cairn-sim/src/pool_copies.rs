@@ -1,10 +1,12 @@
 //! Copies of tasks in a pool: begun, laid aside, delivered, stopped, given up for lost. Knows no worker's comings and goings.
 
+use crate::leases::LeaseId;
 use crate::measures::{Event, What};
-use crate::nature::Said;
+use crate::nature::Claim;
 use crate::pool_run::{Kind, PoolRun};
+use crate::worker::WorkerId;
 use cairn_dag::TaskId;
-use cairn_kernel::NONE;
+use cairn_theory::game::Standing;
 
 impl<L: FnMut(Event)> PoolRun<'_, L> {
     pub(crate) fn core_time(&self, task: TaskId, start: f64) -> f64 {
@@ -20,11 +22,11 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     }
 
     /// Seconds until a worker has all inputs of a task.
-    pub(crate) fn transfer(&self, task: TaskId, id: u32) -> f64 {
+    pub(crate) fn transfer(&self, task: TaskId, id: WorkerId) -> f64 {
         if self.needs.bytes.is_empty() {
             return 0.0;
         }
-        let worker = &self.buffers.workers[id as usize];
+        let worker = &self.buffers.workers[id.index()];
         let parents = self.play.dag.parents(task).iter().enumerate();
         parents
             // What it made itself since its last break is still on its disk.
@@ -33,17 +35,17 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             .sum()
     }
 
-    pub(crate) fn fits(&self, task: TaskId, id: u32) -> bool {
-        let worker = &self.buffers.workers[id as usize];
+    pub(crate) fn fits(&self, task: TaskId, id: WorkerId) -> bool {
+        let worker = &self.buffers.workers[id.index()];
         let work = self.needs.work;
         work.cores(task.index()) <= worker.free_cores
             && work.memory(task.index()) <= worker.free_memory
     }
 
     /// Gives a copy of the task to a worker with room for it. Its lease.
-    pub(crate) fn start(&mut self, task: TaskId, id: u32) -> u32 {
+    pub(crate) fn start(&mut self, task: TaskId, id: WorkerId) -> LeaseId {
         let transfer = self.transfer(task, id);
-        let worker = &self.buffers.workers[id as usize];
+        let worker = &self.buffers.workers[id.index()];
         let begun = self.now + transfer;
         let end = begun + self.play.durations[task.index()] / worker.speed;
         // By the estimate, not the true duration: this is what a server could know, and forecasts of when workers are
@@ -54,7 +56,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         self.buffers.leases.get_mut(number).attempt = self.begun as u32;
         // Who goes down first never delivers, and nobody is told: only the end of the lease tells.
         if end <= until {
-            self.schedule(end, Kind::Finish, number, generation);
+            self.schedule(end, Kind::Finish(number, generation));
         }
         // Who goes by silence has no use for it.
         if let Some(lease) = self.pool.crew.lease.filter(|_| !self.may_have_no_end()) {
@@ -62,17 +64,14 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             let expires = self.now + (lease.factor * estimate).max(lease.at_least);
             // Where the result is sure to come in time, the end of the lease would change nothing: one event less a task.
             if end > until || end > expires {
-                self.schedule(expires, Kind::Expire, number, generation);
+                self.schedule(expires, Kind::Expire(number, generation));
             }
-        }
-        if self.buffers.outstanding[task.index()] == 0 {
-            self.unassigned -= 1;
         }
         self.buffers.outstanding[task.index()] += 1;
         self.buffers.alive[task.index()] += 1;
         self.count_in(task);
         self.begun += 1;
-        let worker = &mut self.buffers.workers[id as usize];
+        let worker = &mut self.buffers.workers[id.index()];
         worker.got = true;
         worker.running.push(number);
         self.tally(id);
@@ -81,21 +80,21 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     }
 
     /// Recounts a worker's free cores and memory from what it runs: sums and differences of floats would drift.
-    fn tally(&mut self, id: u32) {
-        let worker = &self.buffers.workers[id as usize];
+    fn tally(&mut self, id: WorkerId) {
+        let worker = &self.buffers.workers[id.index()];
         let (mut cores, mut memory) = (0, 0.0);
         for &number in &worker.running {
             let task = self.buffers.leases.get(number).task.index();
             cores += self.needs.work.cores(task);
             memory += self.needs.work.memory(task);
         }
-        let worker = &mut self.buffers.workers[id as usize];
+        let worker = &mut self.buffers.workers[id.index()];
         worker.free_cores = self.pool.crew.cores - cores;
         worker.free_memory = self.pool.crew.memory - memory;
     }
 
     /// A worker lays a copy aside, delivered or not, and asks for more.
-    pub(crate) fn lay_aside(&mut self, number: u32) {
+    pub(crate) fn lay_aside(&mut self, number: LeaseId) {
         let (task, id) = (
             self.buffers.leases.get(number).task,
             self.buffers.leases.get(number).worker,
@@ -103,14 +102,14 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         self.buffers.alive[task.index()] -= 1;
         self.count_out(task);
         self.buffers.leases.release(number);
-        self.buffers.workers[id as usize]
+        self.buffers.workers[id.index()]
             .running
             .retain(|&r| r != number);
         self.tally(id);
         self.ask(id);
     }
 
-    pub(crate) fn finish(&mut self, number: u32, generation: u32) {
+    pub(crate) fn finish(&mut self, number: LeaseId, generation: u32) {
         let Some(&lease) = self.buffers.leases.find(number, generation) else {
             return;
         };
@@ -123,34 +122,29 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         self.useful += self.core_time(task, lease.start);
         self.log(lease.worker, What::Finished(task));
         self.lay_aside(number);
-        let spell = self.buffers.workers[lease.worker as usize].spell;
+        let spell = self.buffers.workers[lease.worker.index()].spell;
         self.buffers.made_by[task.index()] = (lease.worker, spell);
         self.note_result(task, self.says(lease.worker, task));
-        if self.play.eligible.contains(task) {
-            // Late: it was about to be given out again.
-            self.play.eligible.remove(task);
-            self.unassigned -= 1;
-        }
         // That looks through all leases, and most tasks have one copy.
         if self.buffers.alive[task.index()] > 0 {
             self.stop_others(task);
         }
-        self.play.execute(task);
+        self.play.execute_late(task);
         self.note_settled();
     }
 
     /// What a worker says that a task made.
-    pub(crate) fn says(&self, id: u32, task: TaskId) -> Said {
-        let nature = self.buffers.workers[id as usize].nature;
+    pub(crate) fn says(&self, id: WorkerId, task: TaskId) -> Claim {
+        let nature = self.buffers.workers[id.index()].nature;
         nature.says(id, task, (self.seed, self.run))
     }
 
     /// What a task made counts from now on, and so does what was wrong with its inputs.
-    pub(crate) fn note_result(&mut self, task: TaskId, said: Said) {
+    pub(crate) fn note_result(&mut self, task: TaskId, claim: Claim) {
         if self.pool.crew.natures.liars > 0.0 {
             let wrong = &self.buffers.wrong;
             let mut parents = self.play.dag.parents(task).iter();
-            let is_wrong = said != Said::Honest || parents.any(|p| wrong[p.index()]);
+            let is_wrong = claim != Claim::Honest || parents.any(|p| wrong[p.index()]);
             self.buffers.wrong[task.index()] = is_wrong;
         }
     }
@@ -162,7 +156,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     }
 
     pub(crate) fn stop_others(&mut self, task: TaskId) {
-        let mut others: Vec<(u32, u32)> = (self.buffers.leases.alive())
+        let mut others: Vec<(u32, LeaseId)> = (self.buffers.leases.alive())
             .filter(|(_, l)| l.task == task)
             .map(|(number, l)| (l.attempt, number))
             .collect();
@@ -174,7 +168,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     }
 
     /// A copy is stopped, for another is back or will be sooner.
-    pub(crate) fn stop(&mut self, number: u32) {
+    pub(crate) fn stop(&mut self, number: LeaseId) {
         let lease = *self.buffers.leases.get(number);
         self.wasted += self.core_time(lease.task, lease.start);
         self.log(lease.worker, What::Stopped(lease.task));
@@ -182,7 +176,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     }
 
     /// The server no longer counts on a lease. One whose worker is gone is over with that.
-    pub(crate) fn count_on_no_more(&mut self, number: u32) {
+    pub(crate) fn count_on_no_more(&mut self, number: LeaseId) {
         let lease = self.buffers.leases.get_mut(number);
         lease.outstanding = false;
         let (task, worker, alive) = (lease.task, lease.worker, lease.alive);
@@ -197,16 +191,11 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     pub(crate) fn count_back(&mut self, task: TaskId) {
         self.buffers.outstanding[task.index()] -= 1;
         if self.buffers.outstanding[task.index()] == 0 {
-            self.unassigned += 1;
-            // Nobody is counted on any more: what it would have written needs no room, until somebody starts anew.
-            if let Some(gate) = &mut self.play.gate {
-                gate.release(task);
-            }
-            self.play.eligible.insert(task);
+            self.play.give_back(task);
         }
     }
 
-    pub(crate) fn expire(&mut self, number: u32, generation: u32) {
+    pub(crate) fn expire(&mut self, number: LeaseId, generation: u32) {
         let Some(&lease) = self.buffers.leases.find(number, generation) else {
             return;
         };
@@ -221,7 +210,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             return;
         }
         // Nobody delivered it yet. A worker that is still at it goes on, and counts if it comes first.
-        if self.buffers.made_by[lease.task.index()].0 == NONE {
+        if self.play.game.standing(lease.task) != Standing::Executed {
             if lease.alive {
                 self.log(lease.worker, What::Expired(lease.task));
             }

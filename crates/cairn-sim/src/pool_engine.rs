@@ -1,22 +1,24 @@
 //! A pool whose run the engine of `cairn serve` decides: it is told what happens and when, and what follows is carried out.
 //! Chooses nothing.
 
+use crate::budgets::run::WAITED_IN_VAIN;
 use crate::clock::Time;
+use crate::leases::LeaseId;
 use crate::measures::{Event, Stuck, What};
-use crate::nature::Said;
+use crate::nature::Claim;
 use crate::pool_run::PoolRun;
 use crate::served::{Attempt, Effect};
+use crate::worker::WorkerId;
 use cairn_dag::TaskId;
-use cairn_kernel::NONE;
 
 /// A result that came back, of a task that is not settled.
 #[derive(Debug)]
 pub(crate) struct Back {
     attempt: u32,
-    worker: u32,
+    worker: WorkerId,
     /// In which of the worker's spells.
     spell: u32,
-    said: Said,
+    claim: Claim,
     core_time: f64,
 }
 
@@ -26,9 +28,6 @@ const ASKS: f64 = 1.0 / 3.0;
 /// And where nothing happened for long, after this share of that time: whoever waits for hours need not ask every second.
 // A judgement.
 const SELDOM: f64 = 0.05;
-/// A run in which nothing was settled for so many times as long as a copy may take at the most has no end.
-// A judgement: late copies are waited for ten times as long, and there are no more than a few of a task.
-const ENDLESS: f64 = 100.0;
 /// So many times what is expected a copy may take at the most.
 // The engine's: ten times what is expected (`Distrust::slack`), at a volunteer that may be four times as slow as others.
 const LONGEST: f64 = 40.0;
@@ -38,7 +37,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     pub(crate) fn is_over(&self) -> bool {
         match &self.served {
             Some(served) => served.is_over(),
-            None => self.play.game.executed_count() == self.play.dag.len(),
+            None => self.play.game.is_finished(),
         }
     }
 
@@ -68,7 +67,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     fn endless_from(&self) -> f64 {
         let deadline = self.served.as_ref().and_then(|served| served.deadline);
         let longest = LONGEST * self.longest;
-        self.waits_since + ENDLESS * deadline.unwrap_or(0.0).max(longest)
+        self.waits_since + WAITED_IN_VAIN * deadline.unwrap_or(0.0).max(longest)
     }
 
     /// Time has passed: what the engine waited for until now.
@@ -89,7 +88,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     }
 
     /// A worker comes back with what it made, or says it made.
-    pub(crate) fn hand_back(&mut self, number: u32) {
+    pub(crate) fn hand_back(&mut self, number: LeaseId) {
         let lease = *self.buffers.leases.get(number);
         let (task, id) = (lease.task, lease.worker);
         let core_time = self.core_time(task, lease.start);
@@ -102,12 +101,12 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             self.count_back(task);
         }
         // Asked once: the log, the digest and what is noted of the result must speak of the same lie.
-        let said = self.says(id, task);
+        let claim = self.says(id, task);
         let back = Back {
             attempt: lease.attempt,
             worker: id,
-            spell: self.buffers.workers[id as usize].spell,
-            said,
+            spell: self.buffers.workers[id.index()].spell,
+            claim,
             core_time,
         };
         // Before the engine hears of it: this very return may settle the task, and `settle` looks for it.
@@ -116,15 +115,15 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             self.log(id, What::Returned(task));
         }
         if let Some(served) = &mut self.served {
-            served.finish(self.now, id, (task, lease.attempt), said);
+            served.finish(self.now, id, (task, lease.attempt), claim);
         }
         self.follow();
     }
 
     /// The engine hears that a worker is gone, if it is.
-    pub(crate) fn miss(&mut self, id: u32) {
+    pub(crate) fn miss(&mut self, id: WorkerId) {
         // It may have come back within the silence: then the engine knows it under a new number already.
-        let is_down = !self.buffers.workers[id as usize].is_up;
+        let is_down = !self.buffers.workers[id.index()].is_up;
         if let Some(served) = self.served.as_mut().filter(|_| is_down) {
             served.lose(self.now, id);
             self.follow();
@@ -190,9 +189,8 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         self.useful += back.core_time;
         self.log(back.worker, What::Finished(task));
         self.buffers.made_by[task.index()] = (back.worker, back.spell);
-        self.note_result(task, back.said);
-        self.assign_no_more(task);
-        self.play.execute(task);
+        self.note_result(task, back.claim);
+        self.play.execute_late(task);
         self.note_settled();
     }
 
@@ -201,27 +199,15 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         if self.is_settled(task) {
             return;
         }
-        self.buffers.given_up[task.index()] = true;
         let backs = self.pending.remove(&task).unwrap_or_default();
         self.wasted += backs.iter().map(|back| back.core_time).sum::<f64>();
-        self.assign_no_more(task);
+        self.play.give_up(task);
         self.note_settled();
     }
 
     /// Whether a task is executed or given up.
     fn is_settled(&self, task: TaskId) -> bool {
-        self.buffers.made_by[task.index()].0 != NONE || self.buffers.given_up[task.index()]
-    }
-
-    /// A task that is settled by now needs nobody any more.
-    fn assign_no_more(&mut self, task: TaskId) {
-        // Counted as unassigned only while nobody is counted on: else it was taken off when it was given out.
-        if self.buffers.outstanding[task.index()] == 0 {
-            self.unassigned -= 1;
-            if self.play.eligible.contains(task) {
-                self.play.eligible.remove(task);
-            }
-        }
+        self.play.game.standing(task).is_settled()
     }
 
     /// Nobody works on a settled task any more.
@@ -245,8 +231,9 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             };
             let given = served.ask(self.now, &asking);
             for &((task, attempt), id) in &given {
-                if self.play.eligible.contains(task) {
-                    self.play.eligible.remove(task);
+                // Else it is a copy of one that is with somebody.
+                if self.play.is_eligible(task) {
+                    self.play.take(task);
                 }
                 // `start` counts attempts of the whole run; the engine has a number of its own for each task, by
                 // which it will speak of this one.

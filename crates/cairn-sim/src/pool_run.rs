@@ -6,7 +6,7 @@
 use crate::clock::Time;
 use crate::earliest_finish::Forecast;
 use crate::heft::OptimisticCosts;
-use crate::leases::Leases;
+use crate::leases::{LeaseId, Leases};
 use crate::measures::{Event, Measures, Results, Stuck, What, share};
 use crate::play::Play;
 use crate::pool::{Attendance, Pool};
@@ -14,10 +14,9 @@ use crate::pool_engine::Back;
 use crate::random::{Purpose, Stream};
 use crate::served::Served;
 use crate::spread::{Sampler, Spread};
-use crate::worker::Worker;
+use crate::worker::{Worker, WorkerId};
 use crate::workload::{BytesByChild, Workload};
-use cairn_dag::TaskId;
-use cairn_kernel::NONE;
+use cairn_dag::{TaskId, narrow};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
@@ -47,34 +46,34 @@ pub(crate) enum Dispatch<'d> {
 /// Buffers of a run, used again by the next.
 #[derive(Debug, Default)]
 pub(crate) struct PoolBuffers {
-    events: BinaryHeap<Reverse<(Time, Kind, u32, u32)>>,
+    events: BinaryHeap<Reverse<(Time, Kind)>>,
     pub(crate) workers: Vec<Worker>,
     pub(crate) leases: Leases,
     /// By task: leases the server counts on.
     pub(crate) outstanding: Vec<u32>,
     /// By task: copies that workers are at.
     pub(crate) alive: Vec<u32>,
-    /// By task: who delivered it, in which spell.
-    pub(crate) made_by: Vec<(u32, u32)>,
-    /// By task: whether it is given up, and whether its result is wrong.
-    pub(crate) given_up: Vec<bool>,
+    /// By executed task: who delivered it, in which spell.
+    pub(crate) made_by: Vec<(WorkerId, u32)>,
+    /// By task: whether its result is wrong.
     pub(crate) wrong: Vec<bool>,
     /// Workers that want work, longest waiting first, with their tickets; stale if the ticket differs.
-    pub(crate) waiting: VecDeque<(u32, u64)>,
+    pub(crate) waiting: VecDeque<(WorkerId, u64)>,
     /// Workers that asked at this instant.
-    pub(crate) asking: Vec<u32>,
+    pub(crate) asking: Vec<WorkerId>,
     pub(crate) forecast: Forecast,
 }
 
-/// In the order in which events of one instant take place.
+/// What happens, in the order in which events of one instant take place. A lease with its generation, a worker that is missed
+/// with the spell that was its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     // First, so that a result counts that comes at the very moment its worker goes or its lease ends.
-    Finish,
-    Down,
-    Expire,
-    Miss,
-    Up,
+    Finish(LeaseId, u32),
+    Down(WorkerId),
+    Expire(LeaseId, u32),
+    Miss(WorkerId, u32),
+    Up(WorkerId),
     Join,
 }
 
@@ -105,8 +104,6 @@ pub(crate) struct PoolRun<'a, L> {
     log: L,
     pub(crate) now: f64,
     last_ticket: u64,
-    /// Tasks neither executed nor counted on from any worker.
-    pub(crate) unassigned: usize,
     pub(crate) up_cores: f64,
     pub(crate) busy_cores: f64,
     pub(crate) up_time: f64,
@@ -163,7 +160,6 @@ impl Pool {
             log,
             now: 0.0,
             last_ticket: 0,
-            unassigned: tasks,
             up_cores: 0.0,
             busy_cores: 0.0,
             up_time: 0.0,
@@ -194,9 +190,7 @@ impl PoolBuffers {
         self.alive.clear();
         self.alive.resize(tasks, 0);
         self.made_by.clear();
-        self.made_by.resize(tasks, (NONE, 0));
-        self.given_up.clear();
-        self.given_up.resize(tasks, false);
+        self.made_by.resize(tasks, (WorkerId::default(), 0));
         self.wrong.clear();
         self.wrong.resize(tasks, false);
         self.waiting.clear();
@@ -217,7 +211,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                 return Err(Stuck::OutOfWorkers { executed });
             };
             self.pass_time(instant.seconds());
-            while let Some(&Reverse((time, kind, id, generation))) = self.buffers.events.peek() {
+            while let Some(&Reverse((time, kind))) = self.buffers.events.peek() {
                 // All of one instant before anybody is served: who asks sees all that happened by then, in whichever
                 // order events were queued.
                 if time > instant {
@@ -228,15 +222,15 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                 self.play.note_event()?;
                 self.changed_at = self.now;
                 match kind {
-                    Kind::Finish => self.finish(id, generation),
-                    Kind::Down => self.go_down(id),
-                    Kind::Expire => self.expire(id, generation),
+                    Kind::Finish(lease, generation) => self.finish(lease, generation),
+                    Kind::Down(id) => self.go_down(id),
+                    Kind::Expire(lease, generation) => self.expire(lease, generation),
                     // Who came back within the silence is in another spell, and nobody misses it.
-                    Kind::Miss if self.buffers.workers[id as usize].spell == generation => {
+                    Kind::Miss(id, spell) if self.buffers.workers[id.index()].spell == spell => {
                         self.miss(id);
                     }
-                    Kind::Miss => (),
-                    Kind::Up => self.come_up(id),
+                    Kind::Miss(..) => (),
+                    Kind::Up(id) => self.come_up(id),
                     Kind::Join => {
                         self.hire(self.now);
                         self.schedule_join();
@@ -290,13 +284,13 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
 
     /// Whether somebody will come of whom that is known.
     pub(crate) fn expects_somebody(&self) -> bool {
-        let comes = |event: &Reverse<(Time, Kind, u32, u32)>| event.0.1 == Kind::Up;
+        let comes = |event: &Reverse<(Time, Kind)>| matches!(event.0.1, Kind::Up(_));
         self.is_recorded() && self.buffers.events.iter().any(comes)
     }
 
     /// The next event, if there is any.
     pub(crate) fn next_event(&self) -> Option<Time> {
-        self.buffers.events.peek().map(|&Reverse((at, ..))| at)
+        self.buffers.events.peek().map(|&Reverse((at, _))| at)
     }
 
     fn pass_time(&mut self, now: f64) {
@@ -307,23 +301,21 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         if self.up_cores == 0.0 {
             self.waits_since += passed;
         }
-        if self.unassigned > 0 {
+        if self.play.unbegun() > 0 {
             self.idle += (self.up_cores - self.busy_cores) * passed;
         }
     }
 
-    pub(crate) fn log(&mut self, worker: u32, what: What) {
+    pub(crate) fn log(&mut self, worker: WorkerId, what: What) {
         (self.log)(Event {
             time: self.now,
-            worker,
+            worker: narrow(worker.index()),
             what,
         });
     }
 
-    pub(crate) fn schedule(&mut self, time: f64, kind: Kind, id: u32, generation: u32) {
-        self.buffers
-            .events
-            .push(Reverse((Time::new(time), kind, id, generation)));
+    pub(crate) fn schedule(&mut self, time: f64, kind: Kind) {
+        self.buffers.events.push(Reverse((Time::new(time), kind)));
     }
 
     fn hire(&mut self, arrives: f64) {
@@ -333,7 +325,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         let first = worker.first_arrival(self.pool, number);
         self.buffers.workers.push(worker);
         if let Some(first) = first {
-            self.schedule(first, Kind::Up, number as u32, 0);
+            self.schedule(first, Kind::Up(WorkerId::new(number)));
         }
     }
 
@@ -344,18 +336,18 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         // Gaps are drawn one after the other from a stream that nobody else touches: newcomers come at the same times
         // under every policy.
         let next = self.now + gap.sample(stream);
-        self.schedule(next, Kind::Join, 0, 0);
+        self.schedule(next, Kind::Join);
     }
 
-    fn come_up(&mut self, id: u32) {
+    fn come_up(&mut self, id: WorkerId) {
         self.log(id, What::Up);
         self.up_cores += f64::from(self.pool.crew.cores);
         if self.is_recorded() {
             self.waits_since = self.now;
         }
-        let worker = &mut self.buffers.workers[id as usize];
+        let worker = &mut self.buffers.workers[id.index()];
         worker.is_up = true;
-        let next = worker.next_change(self.pool, id as usize, self.now);
+        let next = worker.next_change(self.pool, id.index(), self.now);
         worker.down_at = next.unwrap_or(f64::INFINITY);
         if let Some(served) = &mut self.served {
             served.up(self.now, id, &self.pool.crew, worker.speed);
@@ -363,13 +355,13 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         }
         if let Some(next) = next {
             // Comings and goings are never taken back, so they need no generation.
-            self.schedule(next, Kind::Down, id, 0);
+            self.schedule(next, Kind::Down(id));
         }
         self.ask(id);
     }
 
-    fn go_down(&mut self, id: u32) {
-        let running = std::mem::take(&mut self.buffers.workers[id as usize].running);
+    fn go_down(&mut self, id: WorkerId) {
+        let running = std::mem::take(&mut self.buffers.workers[id.index()].running);
         for &number in &running {
             let lease = self.buffers.leases.get_mut(number);
             lease.alive = false;
@@ -385,7 +377,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         }
         self.log(id, What::Down);
         self.up_cores -= f64::from(self.pool.crew.cores);
-        let worker = &mut self.buffers.workers[id as usize];
+        let worker = &mut self.buffers.workers[id.index()];
         // Given back for its memory: a worker goes down many times in a run.
         worker.running = running;
         worker.running.clear();
@@ -399,17 +391,17 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         worker.free_cores = self.pool.crew.cores;
         worker.free_memory = self.pool.crew.memory;
         let spell = worker.spell;
-        if let Some(next) = worker.next_change(self.pool, id as usize, self.now) {
-            self.schedule(next, Kind::Up, id, 0);
+        if let Some(next) = worker.next_change(self.pool, id.index(), self.now) {
+            self.schedule(next, Kind::Up(id));
         }
         if let Some(silence) = self.served.as_ref().and_then(|served| served.silence) {
-            self.schedule(self.now + silence, Kind::Miss, id, spell);
+            self.schedule(self.now + silence, Kind::Miss(id, spell));
         }
     }
 
     /// The worker wants (more) work.
-    pub(crate) fn ask(&mut self, id: u32) {
-        let worker = &mut self.buffers.workers[id as usize];
+    pub(crate) fn ask(&mut self, id: WorkerId) {
+        let worker = &mut self.buffers.workers[id.index()];
         // Who waits already keeps the place it has.
         if worker.ticket == 0 {
             self.last_ticket += 1;

@@ -4,8 +4,9 @@ use crate::clock::Time;
 use crate::heft::OptimisticCosts;
 use crate::measures::Event;
 use crate::pool_run::{Dispatch, PoolRun};
-use cairn_dag::TaskId;
-use cairn_kernel::NONE;
+use crate::worker::WorkerId;
+use cairn_dag::{TaskId, wide};
+use cairn_theory::game::Standing;
 use std::collections::VecDeque;
 
 impl<L: FnMut(Event)> PoolRun<'_, L> {
@@ -22,26 +23,26 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             let left = self.play.dag.len() - self.play.game.executed_count();
             // Under a cap no second copies: only one result of a task is reserved for.
             let may_copy = self.play.gate.is_none();
-            if may_copy && left <= tail.tasks as usize && self.play.eligible.is_empty() {
+            if may_copy && left <= wide(tail.tasks) && self.play.eligible.is_empty() {
                 self.serve_tail(tail.copies);
             }
         }
         for i in 0..self.buffers.asking.len() {
             let id = self.buffers.asking[i];
-            let worker = &mut self.buffers.workers[id as usize];
+            let worker = &mut self.buffers.workers[id.index()];
             worker.asks = false;
             let (got, is_up) = (worker.got, worker.is_up);
             // Who went down at the same instant asked for nothing, and at the end of a run nobody could have got
             // anything.
-            let stalled = is_up && !got && self.unassigned > 0;
+            let stalled = is_up && !got && self.play.unbegun() > 0;
             self.requests += u64::from(got || stalled);
             self.stalls += u64::from(stalled);
         }
         self.buffers.asking.clear();
     }
 
-    fn is_full(&self, id: u32) -> bool {
-        self.buffers.workers[id as usize].free_cores < self.needs.least_cores
+    fn is_full(&self, id: WorkerId) -> bool {
+        self.buffers.workers[id.index()].free_cores < self.needs.least_cores
     }
 
     /// Lets waiting workers come forward, longest waiting first, as long as `more` says so; `offer` may give the worker
@@ -49,7 +50,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     fn call_waiting(
         &mut self,
         more: impl Fn(&Self) -> bool,
-        mut offer: impl FnMut(&mut Self, u32),
+        mut offer: impl FnMut(&mut Self, WorkerId),
     ) {
         let mut unserved = Vec::new();
         while more(self) {
@@ -57,12 +58,12 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                 break;
             };
             // Stale: it got its fill, or went down, since it stood there.
-            if self.buffers.workers[id as usize].ticket != ticket {
+            if self.buffers.workers[id.index()].ticket != ticket {
                 continue;
             }
             offer(self, id);
             if self.is_full(id) {
-                self.buffers.workers[id as usize].ticket = 0;
+                self.buffers.workers[id.index()].ticket = 0;
             } else {
                 unserved.push((id, ticket));
             }
@@ -74,20 +75,15 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     }
 
     fn serve_in_turn(&mut self) {
-        if let Some(mut gate) = self.play.gate.take() {
-            let offer = |run: &mut Self, id: u32| {
+        if self.play.gate.is_some() {
+            let offer = |run: &mut Self, id: WorkerId| {
                 while !run.is_full(id) {
-                    let Some(task) = gate.choose(run.play.eligible, |t| run.fits(t, id)) else {
-                        break;
-                    };
-                    gate.start(task);
-                    run.play.eligible.remove(task);
+                    let Some(task) = run.let_in(id) else { break };
+                    run.play.take(task);
                     run.start(task, id);
                 }
             };
-            self.call_waiting(|run| !run.play.eligible.is_empty(), offer);
-            self.play.gate = Some(gate);
-            return;
+            return self.call_waiting(|run| !run.play.eligible.is_empty(), offer);
         }
         self.call_waiting(
             |run| !run.play.eligible.is_empty(),
@@ -96,7 +92,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                 while let Some((task, next)) = run.play.eligible.next(from) {
                     from = next;
                     if run.fits(task, id) {
-                        run.play.eligible.remove(task);
+                        run.play.take(task);
                         run.start(task, id);
                         if run.is_full(id) {
                             break;
@@ -107,14 +103,23 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         );
     }
 
+    /// What the gate lets a worker begin with.
+    fn let_in(&mut self, id: WorkerId) -> Option<TaskId> {
+        let mut gate = self.play.gate.take()?;
+        let play = &self.play;
+        let task = gate.choose(&play.game, play.eligible, |t| self.fits(t, id));
+        self.play.gate = Some(gate);
+        task
+    }
+
     fn serve_by_plan(&mut self, lists: &mut [VecDeque<TaskId>]) {
         self.call_waiting(
             |run| !run.play.eligible.is_empty(),
             |run, id| {
-                let list = &mut lists[id as usize];
+                let list = &mut lists[id.index()];
                 // Whoever waits for the first task of its list gets no other, ready or not: so a static schedule has it.
-                if let Some(task) = list.pop_front_if(|task| run.play.eligible.contains(*task)) {
-                    run.play.eligible.remove(task);
+                if let Some(task) = list.pop_front_if(|task| run.play.is_eligible(*task)) {
+                    run.play.take(task);
                     run.start(task, id);
                 }
             },
@@ -134,16 +139,16 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
 
     /// Of the running tasks that a worker has room for and is not at, the one that fewest are at, of these the one given out
     /// first.
-    fn worth_a_copy(&self, id: u32, copies: u32) -> Option<TaskId> {
+    fn worth_a_copy(&self, id: WorkerId, copies: u32) -> Option<TaskId> {
         // What the server believes to be running, lost or not.
         let copies_of = |task: TaskId| self.buffers.outstanding[task.index()];
         let has_own = |task: TaskId| {
-            let own = &self.buffers.workers[id as usize].running;
+            let own = &self.buffers.workers[id.index()].running;
             (own.iter()).any(|&n| self.buffers.leases.get(n).task == task)
         };
         (self.buffers.leases.outstanding())
             // A lease of a task that another copy delivered lives until its own end; nobody needs a copy of that.
-            .filter(|l| self.buffers.made_by[l.task.index()].0 == NONE)
+            .filter(|l| self.play.game.standing(l.task) == Standing::Leased)
             .filter(|l| copies_of(l.task) < copies)
             .filter(|l| self.fits(l.task, id) && !has_own(l.task))
             // The task last, so that leases that began together do not go by their numbers, which are used again.
@@ -153,9 +158,10 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
 
     fn serve_earliest_finish(&mut self, costs: Option<&OptimisticCosts>) {
         let has_room =
-            |run: &Self, id: usize| run.buffers.workers[id].is_up && !run.is_full(id as u32);
-        let mut roomy = (0..self.buffers.workers.len())
-            .filter(|&w| has_room(self, w))
+            |run: &Self, id: WorkerId| run.buffers.workers[id.index()].is_up && !run.is_full(id);
+        let all = 0..self.buffers.workers.len();
+        let mut roomy = (all.map(WorkerId::new))
+            .filter(|&id| has_room(self, id))
             .count();
         if roomy == 0 || self.play.eligible.is_empty() {
             return;
@@ -201,7 +207,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                     continue;
                 }
                 let start = forecast.earliest(w, cores, memory);
-                let time = self.transfer(task, w as u32)
+                let time = self.transfer(task, WorkerId::new(w))
                     + self.needs.estimates[task.index()] / self.buffers.workers[w].speed;
                 let score = start + time + costs.map_or(0.0, |c| c.get(task, w));
                 // Strictly less: of equal workers the first, on every machine.
@@ -215,13 +221,11 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             // Also where it cannot start yet: a task of lower rank must not take the worker that this one waits for.
             forecast.reserve(w, cores, memory, start + time);
             // The forecast forgives rounding of memory; the worker's own count does not.
-            if start <= self.now && self.fits(task, w as u32) {
-                self.play.eligible.remove(task);
-                if let Some(gate) = &mut self.play.gate {
-                    gate.start(task);
-                }
-                self.start(task, w as u32);
-                roomy -= usize::from(!has_room(self, w));
+            let id = WorkerId::new(w);
+            if start <= self.now && self.fits(task, id) {
+                self.play.take(task);
+                self.start(task, id);
+                roomy -= usize::from(!has_room(self, id));
             }
         }
         self.buffers.forecast = forecast;
@@ -229,18 +233,18 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     }
 
     /// Who waits, with the cores that are free.
-    pub(crate) fn asking(&self) -> Vec<(u32, usize)> {
+    pub(crate) fn asking(&self) -> Vec<(WorkerId, usize)> {
         let waits =
-            |&&(id, ticket): &&(u32, u64)| self.buffers.workers[id as usize].ticket == ticket;
+            |&&(id, ticket): &&(WorkerId, u64)| self.buffers.workers[id.index()].ticket == ticket;
         let waiting = self.buffers.waiting.iter().filter(waits);
-        let free = |id: u32| self.buffers.workers[id as usize].free_cores as usize;
+        let free = |id: WorkerId| wide(self.buffers.workers[id.index()].free_cores);
         waiting.map(|&(id, _)| (id, free(id))).collect()
     }
 
     /// Those who stay idle keep their places; the others will ask again.
     pub(crate) fn forget_full(&mut self) {
         self.buffers.waiting.retain(|&(id, ticket)| {
-            let worker = &mut self.buffers.workers[id as usize];
+            let worker = &mut self.buffers.workers[id.index()];
             let keeps = worker.ticket == ticket && worker.free_cores >= self.needs.least_cores;
             if worker.ticket == ticket && !keeps {
                 worker.ticket = 0;

@@ -1,7 +1,7 @@
 //! Which of several orders to run: the one that is fastest in simulations of the workers at hand. Knows not how the orders
 //! were made, nor what time it is.
 
-use crate::budgets::contest::{FAIR, FEWEST, FRESH_RUNS, FULL, KEPT, TASKS_PLAYED};
+use crate::budgets::contest::{FAIR, FEWEST, FRESH_RUNS, FULL, GLANCE, KEPT, TASKS_PLAYED};
 use crate::error::{SettingError, SimulateError};
 use crate::measures::Measure;
 use crate::policy::Policy;
@@ -10,6 +10,7 @@ use crate::study::{Options, Study, simulate};
 use crate::workload::Workload;
 use crate::world::World;
 use cairn_dag::Dag;
+use std::cmp::Ordering;
 
 /// A policy must promise to be faster than the first by this share of time to replace it.
 // The research's number. On average there is less than that to gain (docs/evaluation.md): what seems to be less is mostly chance.
@@ -38,7 +39,25 @@ impl Plays {
         Plays::of(TASKS_PLAYED, tasks, policies, worlds)
     }
 
-    /// A tenth of that, for a first impression.
+    /// Whether a first impression of a dag of so many tasks is worth what it takes.
+    pub fn is_worth_a_glance(tasks: usize) -> bool {
+        (1..=GLANCE).contains(&tasks)
+    }
+
+    /// About so many seconds a contest of all policies takes.
+    ///
+    /// ```
+    /// use cairn_sim::Plays;
+    /// assert_eq!(Plays::seconds(0), 2.0);
+    /// assert_eq!(Plays::seconds(1_000_000), 5.0);
+    /// ```
+    pub fn seconds(tasks: usize) -> f64 {
+        // Measured: 0.2 s for 10³ tasks, 3 s for 10⁵, 4 s for 10⁶. As a line above all of these: two seconds, and three more
+        // for 10⁵ tasks.
+        (2.0 + 30e-6 * tasks as f64).min(5.0)
+    }
+
+    /// A tenth of that of [`Plays::for_dag`], for a first impression.
     pub fn glance(tasks: usize, policies: usize, worlds: usize) -> Plays {
         Plays::of(TASKS_PLAYED / 10, tasks, policies, worlds)
     }
@@ -70,7 +89,7 @@ pub struct Chosen {
 ///
 /// Where workers are always there and the first keeps them busy, nobody can gain that much, and the others are not played.
 ///
-/// So the first should be one that rarely loses. Where [`Options::stop`] ends the work before a single run of some world
+/// So the first should be one that rarely loses. Where [`Options::work`] ends the work before a single run of some world
 /// is done, the first is chosen. Numbers depend on nothing but the arguments, unless it is stopped.
 ///
 /// ```
@@ -122,7 +141,10 @@ fn settled(
     // A few runs tell mostly that it is not so.
     let few = Some(FEWEST).filter(|&few| few < options.runs);
     for runs in few.into_iter().chain([options.runs]) {
-        let options = Options { runs, ..*options };
+        let options = Options {
+            runs,
+            ..options.clone()
+        };
         let mut most_gained = 0.0;
         for world in worlds {
             // Errors are told by the contest, which plays the same.
@@ -176,8 +198,8 @@ fn contest(
     }
     // Of several that are as good as the first, one looks better by chance: the mean alone would take it.
     let is_faster = |p: usize| {
-        let ends = joint_ratio(&studies, p, 0).and_then(|ratio| ratio.ends());
-        scores[p] < scores[0] - MARGIN && ends.is_some_and(|i| i.high < 1.0)
+        let side = joint_ratio(&studies, p, 0).map(|ratio| ratio.side());
+        scores[p] < scores[0] - MARGIN && side == Some(Ordering::Less)
     };
     let fastest = (1..scores.len())
         .filter(|&p| is_faster(p))
@@ -205,7 +227,7 @@ pub fn play_afresh(
         runs: options.runs.min(FRESH_RUNS),
         // Other chances, and the same ones each time: whoever asks again reads the same numbers.
         seed: options.seed.wrapping_add(1),
-        ..*options
+        ..options.clone()
     };
     let mut studies = Vec::with_capacity(worlds.len());
     for world in worlds {
@@ -234,7 +256,7 @@ pub struct Challenger {
 ///
 /// # Errors
 /// As [`simulate`], but for a lack of time.
-pub fn challenge(
+pub(crate) fn challenge(
     dag: &Dag,
     work: &Workload,
     worlds: &[World],
@@ -248,7 +270,7 @@ pub fn challenge(
     // What chose it would flatter it: it must gain in other runs, too.
     let both = [policies[policy].clone(), policies[0].clone()];
     let studies = play_afresh(dag, work, worlds, &both, options)?;
-    let is_sure = |gain: &Ratio| gain.ends().is_some_and(|i| i.high < 1.0);
+    let is_sure = |gain: &Ratio| gain.side() == Ordering::Less;
     let gain = joint_ratio(&studies, 0, 1).filter(is_sure);
     Ok(gain.map(|gain| Challenger {
         policy,
@@ -296,6 +318,7 @@ pub fn joint_ratio(studies: &[Study], first: usize, second: usize) -> Option<Rat
 mod tests {
     use super::*;
     use cairn_dag::TaskId;
+    use cairn_kernel::Work;
     use cairn_oracle::random_dag;
 
     fn policies(dag: &Dag) -> Vec<Policy> {
@@ -440,7 +463,7 @@ mod tests {
     fn without_time_the_first_is_chosen() {
         let dag = random_dag(30, 2, 1);
         let options = Options {
-            stop: Some(&|| true),
+            work: Work::until(&|| true),
             ..Options::default()
         };
         let worlds = usual_worlds(1.0).unwrap();
@@ -469,12 +492,12 @@ mod tests {
         let other = Options {
             runs: 50,
             seed: options.seed + 1,
-            ..options
+            ..options.clone()
         };
         let same = simulate(&dag, &work, &worlds[1], &policies(&dag), &other).unwrap();
         assert_eq!(fresh[1].outcomes, same.outcomes);
         let late = Options {
-            stop: Some(&|| true),
+            work: Work::until(&|| true),
             ..options
         };
         let none = play_afresh(&dag, &work, &worlds, &policies(&dag), &late).unwrap();

@@ -1,6 +1,7 @@
 //! Whether another order should replace the one in force, by the workers that are seen. Knows not how the orders were made, nor
 //! what time it is.
 
+use crate::budgets::contest::FEW_LEFT;
 use crate::error::{SettingError, SimulateError};
 use crate::policy::Policy;
 use crate::portfolio::{Challenger, Plays, challenge};
@@ -9,9 +10,7 @@ use crate::study::Options;
 use crate::workload::Workload;
 use crate::world::World;
 use cairn_dag::{Dag, TaskId};
-
-/// Where fewer tasks are left than this, or than two a processor, there is nothing to gain.
-const FEW: usize = 20;
+use cairn_kernel::Work;
 
 /// The order in force, ready to be played against others on what is left of a dag.
 #[derive(Clone, Debug)]
@@ -33,7 +32,7 @@ impl<'a> Rematch<'a> {
     /// assert!(Rematch::is_worth_it(20, &Sighting::default()));
     /// ```
     pub fn is_worth_it(left: usize, seen: &Sighting) -> bool {
-        left >= FEW.max(2 * seen.processors())
+        left >= FEW_LEFT.max(2 * seen.processors())
     }
 
     /// On a dag whose tasks take these seconds, with the workers that are seen, against so many rivals at the most.
@@ -66,12 +65,12 @@ impl<'a> Rematch<'a> {
     /// same seed, unless it is stopped.
     ///
     /// # Errors
-    /// As [`challenge`].
+    /// As `challenge`.
     pub fn winner(
         &self,
         rivals: &[(&str, &[TaskId])],
         seed: u64,
-        stop: &(dyn Fn() -> bool + Sync),
+        work: &Work<'_>,
     ) -> Result<Option<Challenger>, SimulateError> {
         // The one in force first, so that it is kept unless another gains.
         let all = std::iter::once(("in force", self.in_force)).chain(rivals.iter().copied());
@@ -81,7 +80,7 @@ impl<'a> Rematch<'a> {
             seed,
             // The others are for whatever this machine does beside.
             threads: Some(1),
-            stop: Some(stop),
+            work: work.clone(),
             ..Options::default()
         };
         let worlds = std::slice::from_ref(&self.world);
@@ -123,7 +122,7 @@ mod tests {
         let winner = |in_force: &[TaskId], rivals: &[(&str, &[TaskId])], seen: &Sighting| {
             let rematch = Rematch::new(&dag, in_force, &seconds, seen, rivals.len()).unwrap();
             assert_eq!(rematch.rivals(), rivals.len());
-            let found = rematch.winner(rivals, 1, &|| false).unwrap();
+            let found = rematch.winner(rivals, 1, &Work::unlimited()).unwrap();
             found.map(|found| found.policy)
         };
         let rivals: [(&str, &[TaskId]); 2] = [("same", &file), ("chain", &chain)];
@@ -131,7 +130,10 @@ mod tests {
         assert_eq!(winner(&chain, &rivals, &eight), None);
         assert_eq!(winner(&file, &rivals, &seen(1)), None);
         let rematch = Rematch::new(&dag, &file, &seconds, &eight, 2).unwrap();
-        assert_eq!(rematch.winner(&rivals, 1, &|| true).unwrap(), None);
+        assert_eq!(
+            rematch.winner(&rivals, 1, &Work::until(&|| true)).unwrap(),
+            None
+        );
     }
 
     #[test]

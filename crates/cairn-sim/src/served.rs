@@ -1,17 +1,18 @@
 //! The engine of `cairn serve`, told of what happens in a pool: it says who gets what, what a return is worth, and what is late.
 //! Decides nothing itself.
 
-use crate::nature::Said;
+use crate::nature::Claim;
 use crate::pool::Crew;
 use crate::pool_run::Needs;
 use crate::random::{Purpose, Stream};
 use crate::spread::{Sampler, Spread};
-use cairn_dag::{Dag, TaskId};
+use crate::worker::WorkerId;
+use cairn_dag::{Dag, TaskId, narrow};
 use cairn_engine::{
     ClientId, Copies, Digest, Dispatch, Distrust, Engine, Event, Expected, Frozen, Memory, Moment,
     Offer, Order, Outbox, Outcome, Placing, Receipt, Release, Returned, Rules, Span, Task, Token,
-    WorkerId,
 };
+use cairn_kernel::long;
 
 /// What a server that learns knows beforehand ([`crate::Policy::aware`]).
 #[derive(Clone, Debug, PartialEq)]
@@ -110,7 +111,7 @@ pub(crate) struct Served<'d> {
     /// How long a copy has at the least, where the workers are volunteers.
     pub(crate) deadline: Option<f64>,
     /// By worker of the pool: as whom the engine knows it, unless it knows that it is gone.
-    number: Vec<Option<WorkerId>>,
+    number: Vec<Option<cairn_engine::WorkerId>>,
 }
 
 impl<'d> Served<'d> {
@@ -124,6 +125,7 @@ impl<'d> Served<'d> {
     ) -> Served<'d> {
         let wrong = Sampler::new(Spread::LogNormal {
             median: 1.0,
+            // Without mistakes nothing is drawn: any spread will do.
             sigma: knows.mistakes.max(1e-12),
         });
         // By task in order, one number each, and drawn only where mistakes are asked for: a server without them meets
@@ -223,8 +225,8 @@ impl<'d> Served<'d> {
         }
     }
 
-    fn number(&self, id: u32) -> WorkerId {
-        self.number[id as usize].expect("it came before")
+    fn number(&self, id: WorkerId) -> cairn_engine::WorkerId {
+        self.number[id.index()].expect("it came before")
     }
 
     /// Whether all is executed or given up.
@@ -244,11 +246,11 @@ impl<'d> Served<'d> {
     }
 
     /// A worker is there (again): what it had before its break is lost.
-    pub(crate) fn up(&mut self, now: f64, id: u32, crew: &Crew, speed: f64) {
+    pub(crate) fn up(&mut self, now: f64, id: WorkerId, crew: &Crew, speed: f64) {
         let told = self.handshake.then(|| {
             let (seed, run) = self.ids;
             // Anew each time it comes, and the same each time: a benchmark is of the machine, not of the moment.
-            let mut stream = Stream::new(seed, run, Purpose::Handshake, u64::from(id));
+            let mut stream = Stream::new(seed, run, Purpose::Handshake, long(id.index()));
             let off = Sampler::new(Spread::LogNormal {
                 median: 1.0,
                 sigma: BENCHMARK,
@@ -262,12 +264,12 @@ impl<'d> Served<'d> {
                 .then_some((PARTS * crew.memory) as u64),
             benchmark: told.map(|told| told.round().max(1.0) as u32),
             // From 1, as clients are numbered; it keeps its number however often it comes, for trust is the client's.
-            client: self.deadline.map(|_| ClientId(id + 1)),
+            client: self.deadline.map(|_| ClientId(narrow(id.index()) + 1)),
             ..Offer::cpus(crew.cores)
         };
-        let name = id.to_string();
+        let name = id.index().to_string();
         let worker = (self.engine).join(moment(now), &name, offer, &mut self.out);
-        let at = id as usize;
+        let at = id.index();
         if self.number.len() <= at {
             self.number.resize(at + 1, None);
         }
@@ -277,15 +279,21 @@ impl<'d> Served<'d> {
     }
 
     /// A worker went, and by now the server knows.
-    pub(crate) fn lose(&mut self, now: f64, id: u32) {
-        if let Some(worker) = self.number[id as usize].take() {
+    pub(crate) fn lose(&mut self, now: f64, id: WorkerId) {
+        if let Some(worker) = self.number[id.index()].take() {
             let lost = (self.engine).lose(moment(now), worker, &mut self.out);
             debug_assert_eq!(lost, Ok(()));
         }
     }
 
     /// An attempt of this worker came back: what it says was made.
-    pub(crate) fn finish(&mut self, now: f64, id: u32, (task, attempt): Attempt, said: Said) {
+    pub(crate) fn finish(
+        &mut self,
+        now: f64,
+        id: WorkerId,
+        (task, attempt): Attempt,
+        claim: Claim,
+    ) {
         let token = Token { epoch: 1, attempt };
         let (task, outcome) = (Task::from(task), Outcome::Executed);
         if self.deadline.is_none() {
@@ -296,9 +304,10 @@ impl<'d> Served<'d> {
             debug_assert_eq!(receipt, Receipt::Accepted);
             return;
         }
-        let made = match said {
-            Said::Honest => 0,
-            Said::Lie(whose) => 1 + u64::from(whose),
+        let made = match claim {
+            Claim::Honest => 0,
+            Claim::Lie(whose) => 1 + long(whose.index()),
+            Claim::CommonLie => u64::MAX,
         };
         let back = Returned {
             task,
@@ -311,9 +320,13 @@ impl<'d> Served<'d> {
     }
 
     /// These workers ask, each for so many tasks: what they get.
-    pub(crate) fn ask(&mut self, now: f64, asking: &[(u32, usize)]) -> Vec<(Attempt, u32)> {
+    pub(crate) fn ask(
+        &mut self,
+        now: f64,
+        asking: &[(WorkerId, usize)],
+    ) -> Vec<(Attempt, WorkerId)> {
         let asked = asking.iter().map(|&(id, want)| (self.number(id), want));
-        let asked: Vec<(WorkerId, usize)> = asked.collect();
+        let asked: Vec<(cairn_engine::WorkerId, usize)> = asked.collect();
         let answers = (self.engine).ask_together(moment(now), &asked, &mut self.out);
         let mut given = Vec::new();
         for (answer, &(id, _)) in answers.into_iter().zip(asking) {
@@ -387,7 +400,7 @@ fn rules(dag: &Dag, needs: &Needs<'_>) -> Rules {
         let mut classes: Vec<(u32, u64)> = dag.tasks().map(need).collect();
         classes.sort_unstable();
         classes.dedup();
-        let class = |task| classes.binary_search(&need(task)).unwrap_or(0) as u32;
+        let class = |task| narrow(classes.binary_search(&need(task)).unwrap_or(0));
         rules.class_of = dag.tasks().map(class).collect();
         let of = |&(cpus, memory): &(u32, u64)| cairn_engine::Needs {
             cpus,

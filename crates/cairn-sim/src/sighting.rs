@@ -1,12 +1,14 @@
 //! The workers of a run, as they are seen: whether others are there than before, and a world with workers like them. Has no
 //! clock, and asks nobody: it is told what was seen, and when.
 
+use crate::budgets::contest::PROCESSORS;
 use crate::error::SettingError;
 use crate::pool::{Crew, Lease, PoolSettings};
 use crate::spread::Spread;
 use crate::world::World;
 
 /// So often at the most, in seconds: whoever comes and goes does not keep a processor busy with choosing.
+// A judgement: a contest takes some seconds, so that it costs a processor a tenth of its time at the most.
 const SELDOM: f64 = 60.0;
 /// Not before workers have been seen for so long.
 // A judgement, as those below: the first workers of a batch system come over some seconds.
@@ -23,9 +25,6 @@ const VISITS: u64 = 3;
 /// Speeds closer together than this are one: the standard deviation of their logarithms.
 // A judgement: a spread of one percent moves no order, and one speed is drawn faster.
 const EQUAL: f64 = 0.01;
-/// The most processors that are simulated.
-// A judgement: a tenth of what a pool takes. With more processors than that hardly any dag is short of them.
-const MOST: usize = 100_000;
 
 /// What is seen of the workers at one time.
 #[derive(Clone, Copy, Debug)]
@@ -122,7 +121,7 @@ impl Sighting {
         let (median, sigma) = self.speed();
         // At least a moment: whoever is seen once has been here for no time, and no rate can be made of that.
         let passed = (self.last - self.began).max(1e-3);
-        let processors = self.speeds.len().clamp(1, MOST);
+        let processors = self.speeds.len().clamp(1, PROCESSORS);
         // Whoever comes brings several processors at once.
         let each = processors as f64 / self.here.max(1) as f64;
         let goes = self.went >= VISITS && self.presence > 0.0;

@@ -79,6 +79,7 @@ impl Spread {
             }
             Spread::LogNormal { median, sigma } => {
                 positive(what, median)?;
+                // The mean is e⁵⁰ medians by then, which nobody meets in any number of runs: a larger one is a mistake.
                 check(
                     (0.0..=10.0).contains(&sigma),
                     what,

@@ -18,6 +18,7 @@ use crate::served::Served;
 use crate::workload::{BytesByChild, Workload};
 use crate::world::World;
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::Work;
 use rayon::prelude::*;
 
 /// A dag in a world, with everything computed that is the same in all runs.
@@ -104,7 +105,7 @@ impl<'a> Stage<'a> {
         &self,
         seed: u64,
         runs: u64,
-        stop: Option<&(dyn Fn() -> bool + Sync)>,
+        work: &Work<'_>,
     ) -> Result<(), SimulateError> {
         let World::Pool(pool) = self.world else {
             return Ok(());
@@ -114,7 +115,7 @@ impl<'a> Stage<'a> {
             .map_init(Vec::new, |durations, run| {
                 // Run 0 is looked at in any case: where durations are known all runs have the same, so that the answer does not
                 // depend on the time.
-                if run > 0 && stop.is_some_and(|stop| stop()) {
+                if run > 0 && work.clone().is_stopped() {
                     return Ok(());
                 }
                 (self.needs.work).draw(seed, run, self.dag.len(), durations);
@@ -133,14 +134,14 @@ impl<'a> Stage<'a> {
         buffers: &mut Buffers,
         seed: u64,
         run: u64,
-        stop: Option<&(dyn Fn() -> bool + Sync)>,
+        work: &Work<'_>,
     ) -> Result<Vec<Measures>, SimulateError> {
         self.needs
             .work
             .draw(seed, run, self.dag.len(), &mut buffers.durations);
         // Drawn once for all policies: what differs between them is not luck.
         (0..self.policies.len())
-            .map(|policy| self.play(buffers, policy, seed, run, stop, |_| ()))
+            .map(|policy| self.play(buffers, policy, seed, run, work, |_| ()))
             .collect()
     }
 
@@ -151,7 +152,7 @@ impl<'a> Stage<'a> {
         policy: usize,
         seed: u64,
         run: u64,
-        stop: Option<&(dyn Fn() -> bool + Sync)>,
+        work: &Work<'_>,
         log: impl FnMut(Event),
     ) -> Result<Measures, SimulateError> {
         let mut dispatch = self.set_up(&mut buffers.eligible, policy, seed, run);
@@ -170,7 +171,7 @@ impl<'a> Stage<'a> {
                 .admission
                 .as_ref()
                 .map(|a| Gate::new(&a.0)),
-            stop.unwrap_or(&|| false),
+            work,
         );
         let played = match self.world {
             World::Batches(world) => {

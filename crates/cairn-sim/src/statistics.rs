@@ -1,5 +1,7 @@
 //! Means, medians and intervals of runs, single or paired. Knows no simulation.
 
+use std::cmp::Ordering;
+
 /// A range that holds the true value with about 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
@@ -48,6 +50,15 @@ impl Ratio {
     /// The interval, or the ratio itself where all runs have it; `None` after a single run.
     pub fn ends(&self) -> Option<Interval> {
         ends(self.mean, self.interval, self.all_equal)
+    }
+
+    /// Whether the interval leaves no doubt: below 1, above 1, or neither.
+    pub fn side(&self) -> Ordering {
+        match self.ends() {
+            Some(i) if i.high < 1.0 => Ordering::Less,
+            Some(i) if i.low > 1.0 => Ordering::Greater,
+            _ => Ordering::Equal,
+        }
     }
 
     /// Half the distance between the ends as a share of the ratio; `None` after a single run.

@@ -9,11 +9,12 @@ use crate::statistics::{Interval, Ratio, Summary, ratio, share, summarise};
 use crate::workload::Workload;
 use crate::world::World;
 use cairn_dag::Dag;
+use cairn_kernel::Work;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How often to run, and how.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Options<'a> {
     /// The most runs of each policy; 200 by default.
     pub runs: usize,
@@ -27,20 +28,22 @@ pub struct Options<'a> {
     pub precision: Option<f64>,
     /// Called from any thread after each run with the number of runs done so far.
     pub progress: Option<&'a (dyn Fn(usize) + Sync)>,
-    /// Asked from any thread now and then: once it says yes, the runs made by then are all there are. They are the
-    /// first ones, so that the same seed with as many runs gives the same numbers.
-    pub stop: Option<&'a (dyn Fn() -> bool + Sync)>,
+    /// Until when: once it is stopped, the runs made by then are all there are. They are the first ones, so that the same
+    /// seed with as many runs gives the same numbers. Its steps are not counted: a run has its own. By default nobody
+    /// says stop.
+    pub work: Work<'a>,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
         Options {
+            // A judgement: four rounds of decisions. Intervals half as wide would take four times as many.
             runs: 200,
             seed: 1,
             threads: None,
             precision: None,
             progress: None,
-            stop: None,
+            work: Work::unlimited(),
         }
     }
 }
@@ -52,7 +55,7 @@ pub struct Study {
     pub seed: u64,
     /// Whether it ended before all runs were made, because the intervals were narrow enough.
     pub stopped_early: bool,
-    /// Whether it ended before all runs were made, because [`Options::stop`] said so.
+    /// Whether it ended before all runs were made, because [`Options::work`] said so.
     pub out_of_time: bool,
     /// By policy, as given.
     pub outcomes: Vec<Outcome>,
@@ -88,6 +91,23 @@ impl Study {
     pub fn ratio(&self, first: usize, second: usize, measure: Measure) -> Option<Ratio> {
         let [first, second] = [first, second].map(|p| self.outcomes[p].column(measure));
         ratio(&first, &second)
+    }
+
+    /// What a policy costs where a worker's hour has a price.
+    ///
+    /// # Panics
+    /// If there is no such policy.
+    pub fn cost(&self, policy: usize, price: f64) -> Summary {
+        let (time, second) = (self.summary(policy, Measure::WorkerTime), price / 3600.0);
+        Summary {
+            mean: time.mean * second,
+            median: time.median * second,
+            interval: time.interval.map(|i| Interval {
+                low: i.low * second,
+                high: i.high * second,
+            }),
+            ..time
+        }
     }
 
     /// The share of a policy's runs that end within a time, and where its true value lies with 95 %.
@@ -178,6 +198,17 @@ pub fn simulate(
     }
 }
 
+/// Whether every task can be executed in this world, as [`simulate`] asks before it plays; quick, and before there are policies.
+///
+/// # Errors
+/// [`SimulateError`]: lists that do not fit the dag, a task too large for any worker, or one that in the first run of this seed no
+/// worker is up long enough for.
+pub fn check(dag: &Dag, work: &Workload, world: &World, seed: u64) -> Result<(), SimulateError> {
+    // Which policy makes no difference.
+    let any = [Policy::fifo()];
+    Stage::new(dag, work, world, &any)?.check_durations(seed, 1, &Work::unlimited())
+}
+
 /// How runs of one policy end that may be stuck for good with a full disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Endings {
@@ -188,7 +219,7 @@ pub struct Endings {
 }
 
 /// Plays one policy as [`simulate`] does, and counts the runs that end with a full disk
-/// ([`crate::Admission::FitsNow`]). Fewer runs than asked for where [`Options::stop`] says so.
+/// ([`crate::Admission::FitsNow`]). Fewer runs than asked for where [`Options::work`] says so.
 ///
 /// # Errors
 /// As [`simulate`], but for those runs.
@@ -204,7 +235,7 @@ pub fn endings(
     let played: Vec<_> = (0..options.runs as u64)
         .into_par_iter()
         .map_init(Buffers::default, |buffers, run| {
-            stage.play_all(buffers, options.seed, run, options.stop)
+            stage.play_all(buffers, options.seed, run, &options.work)
         })
         .collect();
     let mut endings = Endings {
@@ -248,7 +279,9 @@ pub fn replay(
     let mut buffers = Buffers::default();
     // As `play_all` does: the durations that this run of the study met.
     work.draw(seed, run, dag.len(), &mut buffers.durations);
-    let measures = stage.play(&mut buffers, 0, seed, run, None, |event| events.push(event))?;
+    let measures = stage.play(&mut buffers, 0, seed, run, &Work::unlimited(), |event| {
+        events.push(event)
+    })?;
     Ok(Replay { measures, events })
 }
 
@@ -264,7 +297,7 @@ impl Stage<'_> {
             out_of_time: false,
             outcomes: self.policies.iter().map(outcome).collect(),
         };
-        self.check_durations(options.seed, options.runs as u64, options.stop)?;
+        self.check_durations(options.seed, options.runs as u64, &options.work)?;
         let done = AtomicUsize::new(0);
         while study.runs() < options.runs {
             let first = study.runs();
@@ -273,7 +306,7 @@ impl Stage<'_> {
             let mut played: Vec<(usize, Result<Vec<Measures>, SimulateError>)> = (first..last)
                 .par_bridge()
                 .map_init(Buffers::default, |buffers, run| {
-                    let measures = self.play_all(buffers, options.seed, run as u64, options.stop);
+                    let measures = self.play_all(buffers, options.seed, run as u64, &options.work);
                     let done = done.fetch_add(1, Ordering::Relaxed) + 1;
                     if let Some(progress) = options.progress {
                         progress(done);

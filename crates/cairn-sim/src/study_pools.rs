@@ -63,6 +63,7 @@ impl StudyPool {
                 down: spell(self.down),
             }),
             crew: Crew {
+                // A judgement: who is gone is missed after three times what its task should have taken.
                 lease: Some(Lease {
                     factor: 3.0,
                     at_least: mean,

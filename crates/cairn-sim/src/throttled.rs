@@ -5,6 +5,7 @@ use crate::error::{SettingError, check};
 use crate::measures::{Event, Measures, Results, Stuck, What, share};
 use crate::play::Play;
 use crate::running::Running;
+use cairn_dag::wide;
 use std::collections::VecDeque;
 
 /// At most `submitted` tasks are queued or running at once; the queue is first in, first out, before `workers` equal
@@ -26,11 +27,6 @@ impl Throttled {
         Ok(Throttled { submitted, workers })
     }
 
-    /// How many workers serve the queue.
-    pub fn workers(&self) -> u32 {
-        self.workers
-    }
-
     /// Plays one run. O((tasks + arcs) · log(workers)).
     pub(crate) fn run(
         &self,
@@ -43,7 +39,6 @@ impl Throttled {
         let slots = self.workers.min(self.submitted);
         let mut queue = VecDeque::new();
         let mut free = FreeWorkers::new(slots);
-        let mut unsubmitted = play.dag.len();
         let mut asking = slots;
         let (mut requests, mut stalls) = (0u64, 0u64);
         let (mut now, mut idle, mut busy) = (0.0, 0.0, 0.0);
@@ -52,12 +47,11 @@ impl Throttled {
             // All ends of an instant are in before anything is submitted: a list sees every task that became eligible
             // then.
             play.welcome_fresh();
-            while queue.len() + running.len() < self.submitted as usize {
+            while queue.len() + running.len() < wide(self.submitted) {
                 let Some(task) = play.pop() else {
                     break;
                 };
                 queue.push_back(task);
-                unsubmitted -= 1;
             }
             while free.count > 0 {
                 let Some(task) = queue.pop_front() else { break };
@@ -75,7 +69,7 @@ impl Throttled {
             let unserved = asking.min(free.count);
             // After the last submission nobody could be served: such requests are no stalls and are not counted.
             requests += u64::from(asking - unserved);
-            if unsubmitted > 0 {
+            if play.unbegun() > 0 {
                 requests += u64::from(unserved);
                 stalls += u64::from(unserved);
             }
@@ -84,7 +78,7 @@ impl Throttled {
                 play.go_on()?;
                 break;
             };
-            if unsubmitted > 0 {
+            if play.unbegun() > 0 {
                 idle += f64::from(free.count) * (instant.seconds() - now);
             }
             now = instant.seconds();

@@ -1,6 +1,6 @@
 //! Lists of priorities under a cap on storage, played against each other: the fastest wins. Knows not how orders are found.
 
-use crate::budgets::contest;
+use crate::budgets::{contest, curve};
 use crate::error::SimulateError;
 use crate::gate::Admission;
 use crate::measures::Measure;
@@ -10,7 +10,8 @@ use crate::study::{Options, Study, simulate};
 use crate::workload::Workload;
 use crate::world::World;
 use cairn_dag::{Dag, TaskId};
-use cairn_engine::Keeper;
+use cairn_engine::{Keeper, caps_between};
+use cairn_kernel::Work;
 use cairn_plan::storage::shrink_first;
 use cairn_theory::storage::Storage;
 use std::sync::Arc;
@@ -126,7 +127,7 @@ pub fn faster_list(
     seconds: &[f64],
     keeper: &Keeper,
     workers: u32,
-    stop: &(dyn Fn() -> bool + Sync),
+    work: &Work<'_>,
 ) -> Option<Vec<TaskId>> {
     let mut lists = orders.lists(&WHILE_RUNNING);
     // Nothing takes no time: a world of zeros could not tell lists apart.
@@ -136,15 +137,15 @@ pub fn faster_list(
         median: 1.0,
         sigma: 0.3,
     };
-    let work = Workload::known(&known).ok()?.times(noise).ok()?;
+    let load = Workload::known(&known).ok()?.times(noise).ok()?;
     let world = World::throttled(workers, workers).ok()?;
     let admission = Arc::new(Admission::Kept(Box::new(keeper.clone())));
     let options = Options {
         runs: contest::WHILE_TASKS_RUN,
-        stop: Some(stop),
+        work: work.clone(),
         ..Options::default()
     };
-    let study = play_lists(dag, (&work, &world), &lists, &admission, &options).ok()?;
+    let study = play_lists(dag, (&load, &world), &lists, &admission, &options).ok()?;
     let best = *fastest_first(&study).first()?;
     let is_worth_it = mean_time(&study, best) < GAIN * mean_time(&study, 0);
     is_worth_it.then(|| lists.swap_remove(best).1)
@@ -154,40 +155,87 @@ pub fn faster_list(
 // 5 %, a judgement; the words of the answer and the guide say it too.
 const KNEE: f64 = 1.05;
 
-/// Time against the cap: caps that grow, each with the least mean time that is known to be possible under it.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Time against the cap.
+#[derive(Clone, Debug, PartialEq)]
 pub struct TimeByCap {
-    /// Caps, with mean time and the list that reached it.
+    /// Without a cap: the mean time, no number where there was no time to find out, and the most bytes on the mean.
+    pub free: (f64, f64),
+    /// Caps that grow, each with the least mean time that is known to be possible under it and the list that reached it.
     pub points: Vec<(u64, f64, ListKind)>,
+    /// The smallest cap that costs hardly any time, compared with none.
+    pub knee: Option<u64>,
 }
 
 impl TimeByCap {
     /// Adds what a cap that is larger than all before came to: a larger cap allows whatever a smaller one does.
-    pub fn push(&mut self, cap: u64, time: f64, by: ListKind) {
+    fn push(&mut self, cap: u64, time: f64, by: ListKind) {
         let (time, by) = match self.points.last() {
             Some(&(_, less, before)) if less < time => (less, before),
             _ => (time, by),
         };
         self.points.push((cap, time, by));
+        if self.knee.is_none() && time <= KNEE * self.free.0 {
+            self.knee = Some(cap);
+        }
     }
+}
 
-    /// The smallest cap that costs hardly any time, compared with that of no cap.
-    ///
-    /// ```
-    /// use cairn_sim::{ListKind, TimeByCap};
-    /// let mut curve = TimeByCap::default();
-    /// curve.push(10, 30.0, ListKind::Lean);
-    /// curve.push(20, 10.4, ListKind::Ic);
-    /// curve.push(40, 10.9, ListKind::Lean);
-    /// assert_eq!(curve.points[2], (40, 10.4, ListKind::Ic));
-    /// assert_eq!(curve.knee(10.0), Some(20));
-    /// assert_eq!(curve.knee(9.0), None);
-    /// ```
-    pub fn knee(&self, free: f64) -> Option<u64> {
-        let mut points = self.points.iter();
-        let knee = points.find(|(_, time, _)| *time <= KNEE * free);
-        knee.map(|&(cap, _, _)| cap)
+/// How long lists take under caps from the smallest that can be kept, as far as there is time; those that were fastest under
+/// the cap asked for come first. `keeper` makes one for a cap.
+///
+/// # Errors
+/// As [`simulate`], but for a lack of time.
+pub fn time_by_cap(
+    dag: &Dag,
+    scene: (&Workload, &World),
+    lists: &[(ListKind, Vec<TaskId>)],
+    keeper: impl Fn(u64) -> Keeper,
+    least: u64,
+    options: &Options<'_>,
+) -> Result<TimeByCap, SimulateError> {
+    let options = Options {
+        runs: options.runs.min(curve::RUNS),
+        ..options.clone()
+    };
+    // The best of some lists under an admission: its place, the mean time and the study.
+    let best = |lists: &[(ListKind, Vec<TaskId>)], admission: Admission| match play_lists(
+        dag,
+        scene,
+        lists,
+        &Arc::new(admission),
+        &options,
+    ) {
+        Ok(study) => {
+            let place = fastest_first(&study).first().copied().unwrap_or(0);
+            Ok(Some((place, mean_time(&study, place), study)))
+        }
+        Err(SimulateError::OutOfTime { .. }) => Ok(None),
+        Err(error) => Err(error),
+    };
+    let storage = keeper(Keeper::NO_CAP).storage().clone();
+    let total = storage.total() as f64;
+    let endless = Admission::FitsNow {
+        storage,
+        cap: Keeper::NO_CAP,
+    };
+    let free = best(lists, endless)?;
+    let mut by_cap = TimeByCap {
+        free: free.map_or((f64::NAN, total), |(place, time, study)| {
+            (time, study.summary(place, Measure::PeakDisk).mean)
+        }),
+        points: Vec::new(),
+        knee: None,
+    };
+    let few = &lists[..lists.len().min(curve::LISTS)];
+    for cap in caps_between(least, (by_cap.free.1 as u64).max(least), curve::POINTS) {
+        if options.work.clone().is_stopped() {
+            break;
+        }
+        if let Some((place, time, _)) = best(few, Admission::Kept(Box::new(keeper(cap))))? {
+            by_cap.push(cap, time, few[place].0);
+        }
     }
+    Ok(by_cap)
 }
 
 /// The mean makespan of a policy of a study.
@@ -206,6 +254,26 @@ pub fn fastest_first(study: &Study) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_larger_cap_is_never_slower_and_the_knee_is_the_first_that_is_hardly() {
+        let curve = |free: f64| {
+            let mut curve = TimeByCap {
+                free: (free, 0.0),
+                points: Vec::new(),
+                knee: None,
+            };
+            curve.push(10, 30.0, ListKind::Lean);
+            curve.push(20, 10.4, ListKind::Ic);
+            curve.push(40, 10.9, ListKind::Lean);
+            curve
+        };
+        assert_eq!(curve(10.0).points[2], (40, 10.4, ListKind::Ic));
+        assert_eq!(curve(10.0).knee, Some(20));
+        assert_eq!(curve(9.0).knee, None);
+        assert_eq!(curve(f64::NAN).knee, None);
+    }
+
     use cairn_plan::policy::critical_path;
     use cairn_theory::storage::Stored;
 
@@ -236,7 +304,7 @@ mod tests {
             critical_path: critical_path(&dag, Some(&seconds)),
             planned: None,
         };
-        let order = faster_list(&dag, &orders, &seconds, &keeper, 2, &|| false).unwrap();
+        let order = faster_list(&dag, &orders, &seconds, &keeper, 2, &Work::unlimited()).unwrap();
         let place = |t: u32| order.iter().position(|&o| o == TaskId(t)).unwrap();
         // Of the tasks that take more than they free, the head of the chain is the first.
         let others = (40..200).step_by(2).map(place);
@@ -246,10 +314,10 @@ mod tests {
         assert_eq!(sorted, (0..200).map(TaskId).collect::<Vec<_>>());
         // Who is stopped keeps what there is, and so do those whose list is the best already.
         assert_eq!(
-            faster_list(&dag, &orders, &seconds, &keeper, 2, &|| true),
+            faster_list(&dag, &orders, &seconds, &keeper, 2, &Work::until(&|| true)),
             None
         );
-        let alone = faster_list(&dag, &orders, &seconds, &keeper, 1, &|| false);
+        let alone = faster_list(&dag, &orders, &seconds, &keeper, 1, &Work::unlimited());
         assert_eq!(alone, None, "one worker is as fast in any order");
     }
 }

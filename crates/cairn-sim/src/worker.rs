@@ -1,9 +1,16 @@
 //! One worker of a pool: its speed, its link, what it runs, and when it comes and goes. Knows no tasks' order.
 
+use crate::leases::LeaseId;
 use crate::nature::Nature;
 use crate::pool::{Attendance, Pool};
 use crate::random::{Purpose, Stream};
 use crate::spread::{Sampler, Spread};
+use cairn_kernel::ids;
+
+ids! {
+    /// A worker of a pool, by number, in the order in which they come.
+    pub(crate) WorkerId,
+}
 
 /// A worker in one run. All that is random about it comes from a stream of its own.
 #[derive(Debug)]
@@ -19,7 +26,7 @@ pub(crate) struct Worker {
     pub(crate) free_cores: u32,
     pub(crate) free_memory: f64,
     /// Leases it works on.
-    pub(crate) running: Vec<u32>,
+    pub(crate) running: Vec<LeaseId>,
     /// Its place in the queue of workers that want work; 0 if it does not stand there.
     pub(crate) ticket: u64,
     /// Asked for work at this instant.

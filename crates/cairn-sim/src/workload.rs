@@ -61,6 +61,7 @@ impl Workload {
         let mut sum = 0.0;
         let mut count = 0u32;
         for &s in seconds.iter().flatten() {
+            // Thirty million years, and the last power of ten in whose sums a second still counts.
             let good = (0.0..=1e15).contains(&s);
             check(good, "a task's duration", s, "from 0 to 10^15 seconds")?;
             sum += s;

@@ -67,7 +67,7 @@ fn any_number_of_threads_gives_the_same_numbers() {
                 threads: Some(threads),
                 ..Options::default()
             };
-            study(&world, &policies(), options)
+            study(&world, &policies(), options.clone())
         };
         let one = with(1);
         for threads in [2, 4] {
@@ -97,14 +97,14 @@ fn policies_do_not_disturb_each_other() {
             seed: 9,
             ..Options::default()
         };
-        let together = study(&world, &policies(), options);
+        let together = study(&world, &policies(), options.clone());
         for (i, policy) in policies().into_iter().enumerate() {
             let alone = study(
                 &world,
                 &[policy],
                 Options {
                     runs: 20,
-                    ..options
+                    ..options.clone()
                 },
             );
             assert_eq!(alone.outcomes[0].runs[..], together.outcomes[i].runs[..20]);
@@ -114,7 +114,7 @@ fn policies_do_not_disturb_each_other() {
             &policies(),
             Options {
                 seed: 10,
-                ..options
+                ..options.clone()
             },
         );
         assert_ne!(other_seed.outcomes, together.outcomes);
@@ -183,7 +183,7 @@ fn numbers_of_one_seed_are_fixed_for_ever() {
             seed: 42,
             ..Options::default()
         };
-        let outcomes = study(world, &policies(), options).outcomes;
+        let outcomes = study(world, &policies(), options.clone()).outcomes;
         outcomes
             .iter()
             .map(|o| o.runs[0].makespan.to_bits())
@@ -202,7 +202,7 @@ fn narrow_intervals_stop_the_study_early() {
         ..Options::default()
     };
     let pair = [Policy::fifo(), Policy::lifo()];
-    let early = study(&world, &pair, options);
+    let early = study(&world, &pair, options.clone());
     assert!(
         early.stopped_early && early.runs() < 1000 && early.runs().is_multiple_of(50),
         "{}",
@@ -222,7 +222,7 @@ fn narrow_intervals_stop_the_study_early() {
             Options {
                 runs: early.runs() - 50,
                 precision: None,
-                ..options
+                ..options.clone()
             },
         );
         let width = before
@@ -237,7 +237,7 @@ fn narrow_intervals_stop_the_study_early() {
         &pair,
         Options {
             threads: Some(3),
-            ..options
+            ..options.clone()
         },
     );
     assert_eq!(same, early);
@@ -246,7 +246,7 @@ fn narrow_intervals_stop_the_study_early() {
         &pair[..1],
         Options {
             precision: Some(0.05),
-            ..options
+            ..options.clone()
         },
     );
     assert!(alone.stopped_early);
@@ -256,7 +256,7 @@ fn narrow_intervals_stop_the_study_early() {
         Options {
             runs: 60,
             precision: Some(1e-9),
-            ..options
+            ..options.clone()
         },
     );
     assert!(!never.stopped_early && never.runs() == 60);
@@ -274,7 +274,7 @@ fn progress_counts_every_run() {
         progress: Some(&progress),
         ..Options::default()
     };
-    study(&worlds()[0], &policies(), options);
+    study(&worlds()[0], &policies(), options.clone());
     assert_eq!((calls.into_inner(), most.into_inner()), (70, 70));
 }
 
@@ -287,11 +287,17 @@ fn bad_questions_are_refused() {
     };
     let (fifo, options) = ([Policy::fifo()], Options::default());
     assert_eq!(
-        ask(&fifo, Options { runs: 0, ..options }),
+        ask(
+            &fifo,
+            Options {
+                runs: 0,
+                ..options.clone()
+            }
+        ),
         SimulateError::NoRuns
     );
-    assert_eq!(ask(&[], options), SimulateError::NoPolicies);
-    let twice = ask(&[Policy::fifo(), Policy::fifo()], options);
+    assert_eq!(ask(&[], options.clone()), SimulateError::NoPolicies);
+    let twice = ask(&[Policy::fifo(), Policy::fifo()], options.clone());
     assert_eq!(
         twice,
         SimulateError::DuplicatePolicy {
@@ -303,7 +309,7 @@ fn bad_questions_are_refused() {
             &fifo,
             Options {
                 precision: Some(precision),
-                ..options
+                ..options.clone()
             },
         );
         assert!(matches!(error, SimulateError::Setting(_)));
@@ -312,14 +318,14 @@ fn bad_questions_are_refused() {
         &fifo,
         Options {
             threads: Some(0),
-            ..options
+            ..options.clone()
         },
     );
     assert!(matches!(
         no_threads,
         SimulateError::Threads { threads: 0, .. }
     ));
-    let short = ask(&[Policy::order("short", &[TaskId(0)])], options);
+    let short = ask(&[Policy::order("short", &[TaskId(0)])], options.clone());
     assert_eq!(
         short,
         SimulateError::NotAnOrder {

@@ -26,7 +26,7 @@ pub(crate) fn alike(tasks: &[Task]) -> Vec<u32> {
             // By its place: only the very same child counts, since it waits for both.
             _ => Child::Shared(c),
         };
-        let mut behind: Vec<Child> = children[place].iter().map(child).collect();
+        let mut behind: Vec<Child> = children.row(place).iter().map(child).collect();
         behind.sort_unstable();
         let asks = (task.cpus, task.memory, task.seconds.map(f64::to_bits));
         let tries = (task.retries, task.time_limit.map(f64::to_bits));

@@ -1,6 +1,6 @@
 //! Dask: a program that submits every task with its priority. Knows no cluster.
 
-use crate::program::{filled, string};
+use crate::program::{SCHEDULER_LOST, filled, string};
 use crate::{Handover, Made};
 use cairn_dag::plain;
 
@@ -13,7 +13,8 @@ pub(crate) fn files(handover: &Handover) -> Vec<Made> {
         rows += &format!("    ({name}, {script}, {:?}),\n", task.parents);
     }
     // The name stands in a comment: without control characters it cannot end the line.
-    let parts = [("@NAME@", &*plain(&handover.name)), ("@TASKS@", &rows)];
+    let (name, lost) = (plain(&handover.name), SCHEDULER_LOST.to_string());
+    let parts = [("@NAME@", &*name), ("@TASKS@", &rows), ("@LOST@", &lost)];
     let text = filled(PROGRAM, &parts);
     vec![Made::new("workflow.py", text)]
 }
@@ -23,7 +24,7 @@ const PROGRAM: &str = r#"# @NAME@ for Dask, made by `cairn submit`.
 #   python workflow.py tcp://host:8786     on a cluster that sees the same folders
 # Of tasks that are ready Dask starts those of higher priority first; one that it has sent to a worker already may go before
 # a better one that comes late.
-# Exit codes: 1 when a task failed; 4 when the package is missing, and nothing was run; 5 when the scheduler was lost on the way.
+# Exit codes: 1 when a task failed; 4 when the package is missing, and nothing was run; @LOST@ when the scheduler was lost on the way.
 # When a worker dies, Dask makes its results again: a command that has ended is not run again for that (it left a mark in
 # the folder `done`), one that was under way is begun again.
 import os
@@ -82,7 +83,7 @@ def main():
     unknown = sum(status not in ("finished", "error") for _, _, status in ended)
     if unknown:
         print(f"the scheduler was lost: how {unknown} of {len(ended)} commands ended is not known", file=sys.stderr)
-        sys.exit(5)
+        sys.exit(@LOST@)
     sys.exit(1 if failed else 0)
 
 

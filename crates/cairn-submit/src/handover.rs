@@ -1,8 +1,9 @@
 //! What is handed over: the tasks that are left, in the order of the plan, each as a script. Knows no engine.
 
 use crate::{Made, script};
-use cairn_dag::{TaskId, narrow, plain, wide};
+use cairn_dag::{TaskId, narrow, plain};
 use cairn_formats::{AbortOn, Jobs};
+use cairn_kernel::Rows;
 use std::path::{Path, PathBuf};
 
 /// Why a workflow cannot be handed over.
@@ -178,14 +179,12 @@ impl Handover {
 }
 
 /// By place the tasks that wait for it, rising.
-pub(crate) fn children(tasks: &[Task]) -> Vec<Vec<u32>> {
-    let mut children = vec![Vec::new(); tasks.len()];
-    for (place, task) in (0..).zip(tasks) {
-        for &parent in &task.parents {
-            children[wide(parent)].push(place);
-        }
-    }
-    children
+pub(crate) fn children(tasks: &[Task]) -> Rows {
+    let arcs = (0..).zip(tasks).flat_map(|(place, task)| {
+        let parents = task.parents.iter();
+        parents.map(move |&parent| (parent, place))
+    });
+    Rows::by_row(tasks.len(), arcs)
 }
 
 /// So many letters of a name are in the tag of a task.

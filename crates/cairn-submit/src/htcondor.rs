@@ -85,7 +85,7 @@ fn dag(handover: &Handover) -> String {
         // Its numbers have 31 bits.
         text += &format!("MAXJOBS {pool} {}\n", (*limit).min(i32::MAX as u32));
     }
-    for (place, children) in (0u32..).zip(children(&handover.tasks)) {
+    for (place, children) in (0u32..).zip(children(&handover.tasks).iter()) {
         for some in children.chunks(CHILDREN_A_LINE) {
             let some: Vec<String> = some.iter().map(|&child| name(child)).collect();
             text += &format!("PARENT {} CHILD {}\n", name(place), some.join(" "));

@@ -53,13 +53,13 @@ fn workflow(handover: &Handover, folder: &Path) -> String {
         }
     }
     let children = children(&handover.tasks);
-    let is_empty = children.iter().all(Vec::is_empty);
+    let is_empty = children.items().is_empty();
     text += if is_empty {
         "jobDependencies: []\n"
     } else {
         "jobDependencies:\n"
     };
-    for (place, children) in (0u32..).zip(&children).filter(|(_, c)| !c.is_empty()) {
+    for (place, children) in (0u32..).zip(children.iter()).filter(|(_, c)| !c.is_empty()) {
         let children: Vec<String> = children.iter().map(|&child| id(child)).collect();
         let (own, children) = (id(place), children.join(", "));
         text += &format!("- id: {own}\n  children: [{children}]\n");

@@ -5,9 +5,15 @@
 pub const NO_SERVER: i32 = 3;
 
 /// The exit code of a program that lacks the engine's package: nothing was submitted.
+// The next free one.
 pub const NO_PACKAGE: i32 = 4;
 
+/// The exit code of a program that ran the workflow itself and lost its scheduler: how tasks ended is not known.
+// The next free one.
+pub(crate) const SCHEDULER_LOST: i32 = 5;
+
 /// The exit code of a program that ran the workflow itself: a task failed.
+// As programs that fail end; an exception of Python's is a failure, too.
 pub const TASK_FAILED: i32 = 1;
 
 /// A string for TOML, YAML and Python alike: JSON's escapes are theirs, but for the delete character.

@@ -1,6 +1,6 @@
 //! Bipartite dags with their own dense numbering: what a block looks like when cut out. Knows no larger dag.
 
-use cairn_kernel::{DisjointSets, Joins, Rows, completed, narrow, wide};
+use cairn_kernel::{DisjointSets, Joins, Puzzle, Rows, narrow, wide};
 
 /// A bipartite dag: arcs go from sources `0..sources` to sinks `0..sinks`, both numbered from 0.
 ///
@@ -88,6 +88,21 @@ impl Bipartite {
         }
     }
 
+    /// The puzzle itself, equal sinks merged: what the tree program takes. Linear.
+    pub(crate) fn puzzle(&self) -> Puzzle {
+        let mut own = vec![0; self.sources()];
+        let mut shared = Rows::default();
+        for parents in self.parents.iter() {
+            match parents {
+                &[u] => own[wide(u)] += 1,
+                parents => {
+                    shared.push(parents.iter().copied());
+                }
+            }
+        }
+        Puzzle::new(own, &shared)
+    }
+
     /// Whether there are as many arcs as in a tree: it is one, if it is connected.
     pub(crate) fn has_tree_counts(&self) -> bool {
         self.arc_count() + 1 == self.sources() + self.sinks()
@@ -118,27 +133,46 @@ impl Bipartite {
     /// # Panics
     /// If `order` is not a permutation of the sources.
     pub fn profile(&self, order: &[u32]) -> Vec<u32> {
-        assert_eq!(
-            order.len(),
-            self.sources(),
-            "an order names every source once"
-        );
-        let mut waiting: Vec<u32> = self.parents.lengths().collect();
-        let mut executed = vec![false; self.sources()];
         // Sinks without parents; a block has none, but parts of one may.
-        let mut eligible = narrow(waiting.iter().filter(|&&w| w == 0).count());
+        let mut eligible = narrow(self.parents.lengths().filter(|&w| w == 0).count());
         let mut out = Vec::with_capacity(order.len() + 1);
         out.push(eligible);
-        for &u in order {
-            assert!(
-                !std::mem::replace(&mut executed[wide(u)], true),
-                "source {u} twice"
-            );
-            let opened = completed(self.children(u).iter().copied(), &mut waiting);
-            eligible += narrow(opened.count());
-            out.push(eligible);
-        }
+        let is_order = self.joins().walk(order, |_, sink| match sink {
+            Some(_) => eligible += 1,
+            None => out.push(eligible),
+        });
+        assert!(
+            is_order && order.len() == self.sources(),
+            "an order names every source once"
+        );
         out
+    }
+}
+
+/// What is known of a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockAnswer {
+    /// E(t) for t = 0..=sources: the most sinks that t executed sources can make eligible. Exact.
+    pub profile: Vec<u32>,
+    /// An order of the sources that attains the profile at every step.
+    pub order: BlockOrder,
+}
+
+/// Whether a block has an IC-optimal order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BlockOrder {
+    /// This one.
+    Optimal(Vec<u32>),
+    /// Proved: no order attains the profile at every step.
+    NoneExists,
+    /// Undecided within the work allowed.
+    Unknown,
+}
+
+impl From<Option<Vec<u32>>> for BlockOrder {
+    /// Of a search that came to its end.
+    fn from(found: Option<Vec<u32>>) -> BlockOrder {
+        found.map_or(BlockOrder::NoneExists, BlockOrder::Optimal)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Every budget of this crate in one table, each with its reason: steps, tries, and sizes beyond which something is not tried.
 //! Those of the planner are in `cairn-plan/src/budgets.rs`.
 //!
-//! Steps, not seconds: what a step is stands with each. Reckon with some 10⁸ of the small ones a second.
+//! Steps, not seconds: what a step is stands with each. Reckon with some 10⁹ entries of profiles and tables a second, which are gone
+//! along in a row; a state takes longer, as said.
 //!
 //! Not here, but with the code they belong to: from what size on another way is quicker, and what a formula can say within its
 //! number type.
@@ -39,7 +40,7 @@ pub(crate) mod tree {
     pub(crate) const STEPS: u64 = 1 << 30;
 
     /// Trees that no rule splits are taken apart source by source, and each source is a level of recursion: the stack must
-    /// hold.
+    /// hold. A judgement: far from what a thread has.
     pub(crate) const MOST_UNSPLIT: usize = 400;
 
     /// Cells of the table in which two orders are merged, a byte each: 64 MB.
@@ -51,9 +52,9 @@ pub(crate) mod search {
     /// Classes of sources or of sinks: a state is so many bits, and more would not be searched through anyhow.
     pub(crate) const MOST_CLASSES: usize = 1 << 10;
 
-    /// Sources: every state is compared with the profile step by step.
+    /// Sources: every state is compared with the profile step by step, so that more would not be searched through. A judgement.
     pub(crate) const MOST_SOURCES: usize = 1 << 16;
 }
 
-/// A test of ▷ beside the profile entries that it looks at: calls and bookkeeping.
+/// A test of ▷ beside the profile entries that it looks at: calls and bookkeeping. A judgement.
 pub(crate) const PRIORITY_TEST: u64 = 8;

@@ -43,7 +43,7 @@ pub fn profile(kind: &Kind) -> Option<Vec<u32>> {
 }
 
 /// The number of sources, for a kind that has a closed form.
-pub fn sources(kind: &Kind) -> Option<u32> {
+pub(crate) fn sources(kind: &Kind) -> Option<u32> {
     match *kind {
         Kind::W { sources, .. } | Kind::N { sources } | Kind::C { sources } => Some(sources),
         Kind::Q { sources } | Kind::K { sources, .. } => Some(sources),

@@ -1,7 +1,7 @@
 //! The one game: where each task stands, and what may happen to it. Knows no clients, no clock and no policy.
 //!
 //! Everything that executes tasks plays this game: the papers' three games are views of it ([`Game`] with one task a
-//! step is the simplified pebble game, `cairn-engine/tests/client_game.rs` has the one with clients, `batch_game.rs` the
+//! step is the simplified pebble game, `cairn-engine/tests/client_game.rs` has the one with clients, `cairn-plan/tests/batch_game.rs` the
 //! batched one), and whoever chooses batches or simulates workers
 //! keeps its books beside it.
 
@@ -20,9 +20,10 @@ use cairn_kernel::narrow;
 ///    ├──(a parent is failed, aborted or cancelled)──▶ Aborted
 ///    └── cancel, also from Eligible and Leased ─────▶ Cancelled
 ///
-/// revive:  Failed, Cancelled ──▶ Waiting, and the Aborted below that wait for nobody else
-/// reopen:  Executed ──▶ Waiting (none of its children being leased, executed or failed)
-///          and from Waiting at once to Eligible where every parent is executed
+/// revive:  Failed, Cancelled ──▶ Waiting, and the Aborted below that wait for nobody else;
+///          back to Aborted where a parent of it is given up
+/// reopen:  Executed ──▶ Waiting (none of its children being leased, executed or failed); its eligible children wait
+///          both go on from Waiting at once to Eligible where every parent is executed
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Standing {
@@ -199,8 +200,8 @@ pub enum IllegalMove {
 /// A play of the game on a dag.
 ///
 /// It begins with every source eligible. Executing a task makes those of its children eligible whose last parent it
-/// was, within the same move. Invariants, at every moment: the executed tasks are closed under parents; a task waits
-/// iff a parent of it is not executed.
+/// was, within the same move. Invariants, at every moment: the executed tasks are closed under parents; a task that
+/// waits has a parent that is not executed, and none that is given up; who is eligible or leased has all parents executed.
 ///
 /// With nothing leased and one task executed a step this is the simplified Internet-Computing pebble game (\[MRY06\],
 /// §2.2). A move costs O(children of the task), a whole play is linear. Space is 5 bytes a task.
@@ -298,12 +299,9 @@ impl<'d> Game<'d> {
         (self.dag.tasks()).filter(|t| self.standing[t.index()] == Standing::Eligible)
     }
 
-    /// Where the task would stand after the move.
-    ///
-    /// # Errors
-    /// What the rules forbid.
+    /// Where the task would stand after the move, by its own standing alone: reviving and reopening look at others, too.
     #[inline]
-    pub fn check(&self, task: TaskId, step: Move) -> Result<Standing, IllegalMove> {
+    fn check(&self, task: TaskId, step: Move) -> Result<Standing, IllegalMove> {
         let found = self.standing.get(task.index());
         match found.and_then(|found| found.after(step)) {
             Some(after) => Ok(after),
@@ -352,6 +350,7 @@ impl<'d> Game<'d> {
     ///
     /// # Errors
     /// If the task is not eligible; the game is then unchanged.
+    #[inline]
     pub fn lease(&mut self, task: TaskId) -> Result<(), IllegalMove> {
         let after = self.check(task, Move::Lease)?;
         self.put(task, after);

@@ -17,8 +17,9 @@
 //! [`ranks`]; and [`linearize`]. Beside it: the one game ([`game`]), what an order is worth ([`profile`], [`memory`],
 //! [`storage`]) and the word for it ([`Verdict`]), and families given by formula ([`families`]).
 //!
-//! What the papers state and nobody runs is kept as laws that tests check: duality (`dual.rs`), the batched game
-//! (`batch_game.rs`), and beside the engine the game with clients (`cairn-engine/tests/client_game.rs`).
+//! What the papers state and nobody runs is kept as laws that tests check: duality (`dual.rs`), beside the planner's batches
+//! the batched game (`cairn-plan/tests/batch_game.rs`), and beside the engine the game with clients
+//! (`cairn-engine/tests/client_game.rs`).
 //!
 //! References, cited by these names:
 //! - \[MRY06\] Malewicz, Rosenberg, Yurkewych, "Toward a theory for scheduling dags in Internet-based computing"
@@ -27,8 +28,6 @@
 //! - \[RY05\] Rosenberg, Yurkewych, "Guidelines for scheduling some common computation-dags for Internet-based
 //!   computing"
 
-#[cfg(test)]
-mod batch_game;
 mod bipartite;
 mod budgets;
 #[cfg(test)]
@@ -58,6 +57,6 @@ pub mod survey;
 pub mod task_set;
 pub mod tree;
 
-pub use bipartite::Bipartite;
+pub use bipartite::{Bipartite, BlockAnswer, BlockOrder};
 pub use cairn_kernel::Work;
 pub use verdict::Verdict;

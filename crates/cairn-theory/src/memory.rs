@@ -89,7 +89,7 @@ fn open_results(dag: &Dag, order: &[TaskId], size: impl Fn(TaskId) -> u64) -> Ve
     trace
 }
 
-/// The memory cost of an order: the largest number of open results at any step.
+/// The memory cost of an order: the largest number of open results at any step. O(tasks + arcs).
 ///
 /// ```
 /// use cairn_dag::{Dag, TaskId};

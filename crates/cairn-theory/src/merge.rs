@@ -183,7 +183,7 @@ fn renumber(
 mod tests {
     use super::*;
     use crate::testing::any_profile;
-    use cairn_kernel::convolve;
+    use crate::testing::convolved;
     use proptest::prelude::*;
 
     fn increments(profile: &[u32]) -> Vec<u32> {
@@ -238,7 +238,7 @@ mod tests {
         /// A sum of two admits iff some merge attains the convolution at every step: by search over all paths.
         #[test]
         fn the_merge_attains_the_bound_iff_the_sum_admits(a in any_profile(6, 3), b in any_profile(6, 3)) {
-            let best = convolve(&a, &b);
+            let best = convolved(&a, &b);
             let mut front = vec![(0usize, 0usize)];
             for t in 1..best.len() {
                 let mut next = Vec::new();
@@ -259,7 +259,7 @@ mod tests {
         fn pairs_decide_sums(profiles in prop::collection::vec(any_profile(4, 3), 2..5)) {
             let rows: Vec<&[u32]> = profiles.iter().map(Vec::as_slice).collect();
             let units: Vec<u32> = (0..rows.len() as u32).collect();
-            let best = profiles.iter().fold(vec![0], |sum, p| convolve(&sum, p));
+            let best = profiles.iter().fold(vec![0], |sum, p| convolved(&sum, p));
             let merged = merged_profile(&rows, &units, &largest_merge(&rows, &units));
             let pairs = (0..rows.len()).all(|i| (0..i).all(|j| sum_admits(rows[i], rows[j])));
             prop_assert_eq!(merged == best, pairs);

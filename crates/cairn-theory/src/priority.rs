@@ -313,8 +313,8 @@ mod tests {
     use super::*;
     use crate::catalogue;
     use crate::merge::sum_admits;
+    use crate::testing::convolved;
     use crate::testing::{any_profile, small_catalogue};
-    use cairn_kernel::convolve;
     use cairn_oracle::has_priority;
     use proptest::prelude::*;
 
@@ -381,7 +381,7 @@ mod tests {
         #[test]
         fn chains_are_executed_block_by_block(all in prop::collection::vec(any_profile(4, 2), 2..5)) {
             if all.windows(2).all(|w| has_priority(&w[0], &w[1])) {
-                let best = all.iter().fold(vec![0], |sum, p| convolve(&sum, p));
+                let best = all.iter().fold(vec![0], |sum, p| convolved(&sum, p));
                 let mut concatenated = vec![0];
                 for profile in &all {
                     let base = concatenated[concatenated.len() - 1];

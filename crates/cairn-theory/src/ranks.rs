@@ -349,7 +349,8 @@ mod tests {
     use super::*;
     use crate::merge::{largest_merge, merged_profile};
     use crate::testing::any_profile;
-    use cairn_kernel::{convolve, narrow, wide};
+    use crate::testing::convolved;
+    use cairn_kernel::{narrow, wide};
     use cairn_oracle::has_priority;
     use proptest::prelude::*;
 
@@ -417,7 +418,7 @@ mod tests {
             let classes: Vec<Class<'_>> = distinct.iter().map(|(p, copies)| class(p, *copies)).collect();
             let every = |c: &Class<'_>| std::iter::repeat_n(c.profile.to_vec(), c.copies as usize).collect::<Vec<_>>();
             let blocks: Vec<Vec<u32>> = classes.iter().flat_map(every).collect();
-            let best = blocks.iter().fold(vec![0], |sum, p| convolve(&sum, p));
+            let best = blocks.iter().fold(vec![0], |sum, p| convolved(&sum, p));
             let admits = (0..blocks.len()).all(|i| (0..i).all(|j| merge::sum_admits(&blocks[i], &blocks[j])));
             let ranks = match chain(&classes, &mut Work::unlimited()) {
                 Ok(ranks) => ranks,
@@ -465,8 +466,8 @@ mod tests {
             distinct.sort();
             distinct.dedup();
             let classes: Vec<Class<'_>> = distinct.iter().map(|p| class(p, 2)).collect();
-            let twice = |p: &Vec<u32>| convolve(p, p);
-            let best = distinct.iter().fold(vec![0], |sum, p| convolve(&sum, &twice(p)));
+            let twice = |p: &Vec<u32>| convolved(p, p);
+            let best = distinct.iter().fold(vec![0], |sum, p| convolved(&sum, &twice(p)));
             match chain(&classes, &mut Work::steps(work)) {
                 Ok(ranks) => prop_assert_eq!(executed(&classes, &ranks), &best[..]),
                 Err(NoChain::NoSum(..)) => prop_assert!(matches!(chain(&classes, &mut Work::unlimited()), Err(NoChain::NoSum(..)))),

@@ -7,53 +7,35 @@
 //! fractional bound shows that it can improve the profile nowhere: each source shares its size among the sinks that
 //! still want it, so that sinks cost at least their shares.
 
-use crate::Bipartite;
 use crate::budgets::search::{MOST_CLASSES, MOST_SOURCES};
 use crate::eager::eager_order;
+use crate::{Bipartite, BlockAnswer};
 use cairn_kernel::{Stopped, Work, narrow, wide};
 use std::collections::{BTreeMap, HashSet};
 
-/// What exact search found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SearchAnswer {
-    /// An IC-optimal order of the sources, and the optimal profile E(t), t = 0..=sources.
-    Optimal {
-        /// Attains the profile at every step.
-        order: Vec<u32>,
-        /// The most eligible sinks for each number of executed sources.
-        profile: Vec<u32>,
-    },
-    /// Proved: no order attains the optimal profile at every step.
-    NoneExists {
-        /// The most eligible sinks for each number of executed sources.
-        profile: Vec<u32>,
-    },
-    /// The work allowed did not suffice; nothing is known.
-    GaveUp,
-}
-
 /// The optimal profile of any bipartite dag and an IC-optimal order of its sources, or the proof that there is none,
 /// within `work`, a step for each state: a set of sources formed. Exponential in the worst case; the answer depends on
-/// the block and the number of steps alone, unless it is time to stop.
+/// the block and the number of steps alone, unless it is time to stop. `None` where the work did not suffice: then
+/// nothing is known. Already the profile is NP-hard (\[MR05\], Theorem 3.1).
 ///
 /// Having the profile E, an order is a chain of unions of closures U ⊂ U′ = U ∪ closure with
 /// eligible(U) = E(|U′| − 1) and eligible(U′) = E(|U′|): if there is any IC-optimal order, there is one of this form.
 ///
 /// ```
-/// use cairn_theory::{Bipartite, Work, search::{self, SearchAnswer}};
+/// use cairn_theory::{Bipartite, BlockOrder, Work, search};
 /// // One source with two children, and two that share three: E = 0, 2, 3, 5, but the best pair leaves out the first.
 /// let arcs = vec![(0, 0), (0, 1), (1, 2), (2, 2), (1, 3), (2, 3), (1, 4), (2, 4)];
 /// let block = Bipartite::from_arcs(3, 5, arcs);
-/// let profile = vec![0, 2, 3, 5];
-/// assert_eq!(search::solve(&block, &mut Work::steps(1000)), SearchAnswer::NoneExists { profile });
+/// let answer = search::solve(&block, &mut Work::steps(1000)).unwrap();
+/// assert_eq!((answer.profile, answer.order), (vec![0, 2, 3, 5], BlockOrder::NoneExists));
 /// ```
-pub fn solve(block: &Bipartite, work: &mut Work<'_>) -> SearchAnswer {
+pub fn solve(block: &Bipartite, work: &mut Work<'_>) -> Option<BlockAnswer> {
     if block.sources() > MOST_SOURCES {
-        return SearchAnswer::GaveUp;
+        return None;
     }
     let classes = Classes::new(block);
     if classes.size.len() > MOST_CLASSES || classes.sinks.len() > MOST_CLASSES {
-        return SearchAnswer::GaveUp;
+        return None;
     }
     let mut search = Search {
         // A good profile to begin with cuts most branches before they are formed.
@@ -62,16 +44,10 @@ pub fn solve(block: &Bipartite, work: &mut Work<'_>) -> SearchAnswer {
         work,
     };
     let found = search.enumerate().and_then(|()| search.chain());
-    match found {
-        Err(Stopped) => SearchAnswer::GaveUp,
-        Ok(None) => SearchAnswer::NoneExists {
-            profile: search.profile,
-        },
-        Ok(Some(order)) => {
-            let profile = search.profile;
-            SearchAnswer::Optimal { order, profile }
-        }
-    }
+    Some(BlockAnswer {
+        order: found.ok()?.into(),
+        profile: search.profile,
+    })
 }
 
 /// A set of classes of sources, or of sinks, as bits.

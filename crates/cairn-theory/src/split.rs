@@ -133,6 +133,11 @@ impl Decomposition {
         (self.sinks(block).iter()).filter_map(|&task| Some((self.block_below(task)?, task)))
     }
 
+    /// How many arcs the super-dag has.
+    pub fn super_arc_count(&self) -> usize {
+        self.blocks().map(|b| self.super_arcs(b).count()).sum()
+    }
+
     /// A cycle of the super-dag, as the tasks that lead from each block to the next and from the last to the first;
     /// `None` if the dag is composite. Linear.
     pub(crate) fn cycle(&self) -> Option<Vec<TaskId>> {

@@ -2,14 +2,13 @@
 
 use crate::ranks::ClassId;
 use crate::recognise::{Kind, recognise_block};
-use crate::search::{self, SearchAnswer};
 use crate::split::{BlockId, Decomposition};
-use crate::tree::{self, TreeAnswer, TreeOrder};
-use crate::{Bipartite, budgets, catalogue, normal};
+use crate::{Bipartite, BlockAnswer, BlockOrder, budgets, catalogue, normal, search, tree};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{Id, Rows, Stopped, Work, ids, long, narrow, wide};
 use hashbrown::HashMap;
 use std::borrow::Cow;
+use std::cmp::Reverse;
 
 ids! {
     /// A kind of one survey, in the order in which they were met.
@@ -172,6 +171,31 @@ impl<'a> Survey<'a> {
         &self.kinds
     }
 
+    /// Every kind with how many blocks are of it and the first of them; most first, and by name among equals.
+    pub fn census(&self) -> Vec<(&Kind, usize, BlockId)> {
+        let mut count = vec![(0, None); self.kinds.len()];
+        for block in self.blocks().blocks() {
+            let (many, first) = &mut count[self.kind_id(block).index()];
+            *many += 1;
+            first.get_or_insert(block);
+        }
+        let census = self.kinds.iter().zip(count);
+        let census = census.filter_map(|(kind, (many, first))| Some((kind, many, first?)));
+        let mut census: Vec<_> = census.collect();
+        census.sort_by_cached_key(|&(kind, many, _)| (Reverse(many), kind.to_string()));
+        census
+    }
+
+    /// The kind of the block that a task is executed for: the one below it, or for a sink the one above; none for a task without
+    /// arcs.
+    pub fn kind_for(&self, task: TaskId) -> Option<&Kind> {
+        let blocks = self.blocks();
+        let block = blocks
+            .block_below(task)
+            .or_else(|| blocks.block_above(task));
+        block.map(|block| self.kind(block))
+    }
+
     /// Where the kind of a block is in [`Survey::kinds`].
     pub fn kind_id(&self, block: BlockId) -> KindId {
         self.kind_of[block.index()]
@@ -209,7 +233,7 @@ fn decompose<'a>(dag: &'a Dag, work: &Work<'_>) -> (Cow<'a, Dag>, usize, Decompo
     }
     // Only now: the skeleton takes longer than the blocks of most dags. Under the same question alone, as it is no part of
     // what the effort bounds.
-    match dag.skeleton_within(&mut work.part(u64::MAX)) {
+    match dag.skeleton_within(&mut work.unmetered()) {
         Ok(skeleton) if skeleton.removed > 0 => {
             let blocks = Decomposition::new(&skeleton.dag);
             (Cow::Owned(skeleton.dag), skeleton.removed, blocks)
@@ -318,9 +342,11 @@ impl<'a, 'w> Surveyor<'a, 'w> {
             let found = self.find(&normal, kind);
             let found = found.map(|it| (self.class(it.profile, id, number), it.order));
             let (solution, order) = match found {
-                Some((class, TreeOrder::Optimal(order))) => (Solution::Optimal(class), Some(order)),
-                Some((class, TreeOrder::NoneExists)) => (Solution::NoneExists(class), None),
-                Some((class, TreeOrder::Unknown)) => (Solution::Undecided(class), None),
+                Some((class, BlockOrder::Optimal(order))) => {
+                    (Solution::Optimal(class), Some(order))
+                }
+                Some((class, BlockOrder::NoneExists)) => (Solution::NoneExists(class), None),
+                Some((class, BlockOrder::Unknown)) => (Solution::Undecided(class), None),
                 None => (Solution::TooHard, None),
             };
             self.has_failed |= !matches!(solution, Solution::Optimal(_));
@@ -340,7 +366,7 @@ impl<'a, 'w> Surveyor<'a, 'w> {
     }
 
     /// What is found of a block; nothing where it is too hard.
-    fn find(&mut self, block: &Bipartite, kind: &Kind) -> Option<TreeAnswer> {
+    fn find(&mut self, block: &Bipartite, kind: &Kind) -> Option<BlockAnswer> {
         match kind {
             // Asked for every block: the parts of the budget notice only while they are spent.
             _ if self.work.is_stopped() => None,
@@ -349,7 +375,7 @@ impl<'a, 'w> Surveyor<'a, 'w> {
         }
     }
 
-    fn find_tree(&mut self, block: &Bipartite) -> Option<TreeAnswer> {
+    fn find_tree(&mut self, block: &Bipartite) -> Option<BlockAnswer> {
         if block.sources() > self.effort.tree_sources {
             return None;
         }
@@ -357,14 +383,14 @@ impl<'a, 'w> Surveyor<'a, 'w> {
         let answer = tree::solve_within(block, &mut self.tree_steps.part(most))?;
         // What was spent is not told; a decided tree seldom takes more than its profile.
         let spent = match answer.order {
-            TreeOrder::Unknown => most,
+            BlockOrder::Unknown => most,
             _ => long(block.sources()).pow(2),
         };
         let _ = self.tree_steps.spend(spent);
         Some(answer)
     }
 
-    fn find_any(&mut self, block: &Bipartite) -> Option<TreeAnswer> {
+    fn find_any(&mut self, block: &Bipartite) -> Option<BlockAnswer> {
         // Not zero, as a block has an arc.
         let price = long(block.arc_count().div_ceil(64));
         let most = self.effort.block_states.min(self.states.left()) / price;
@@ -374,12 +400,7 @@ impl<'a, 'w> Surveyor<'a, 'w> {
             .unwrap_or(u64::MAX);
         // No overflow: `most` was divided by the price.
         let _ = self.states.spend(sets.min(most) * price);
-        let (profile, order) = match search::solve(block, &mut self.states.part(most)) {
-            SearchAnswer::Optimal { order, profile } => (profile, TreeOrder::Optimal(order)),
-            SearchAnswer::NoneExists { profile } => (profile, TreeOrder::NoneExists),
-            SearchAnswer::GaveUp => return None,
-        };
-        Some(TreeAnswer { profile, order })
+        search::solve(block, &mut self.states.part(most))
     }
 
     /// The class of a profile, new if there is none yet.

@@ -122,3 +122,10 @@ pub(crate) fn shuffled(block: &Bipartite, seed: u64) -> Bipartite {
     let arcs = (block.arcs()).map(|(u, v)| (of_source[u as usize], of_sink[v as usize]));
     Bipartite::from_arcs(block.sources(), block.sinks(), arcs.collect())
 }
+
+/// The best sum of two profiles for every number of steps.
+pub(crate) fn convolved(a: &[u32], b: &[u32]) -> Vec<u32> {
+    let mut work = cairn_kernel::Work::unlimited();
+    let sum = cairn_kernel::convolve(a, b, None, cairn_kernel::Price::Time, &mut work);
+    sum.expect("nobody says stop")
+}

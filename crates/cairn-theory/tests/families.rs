@@ -1,11 +1,12 @@
 //! Meshes, trees and FFT dags: every statement of [RY05] against brute force, with its corrections.
 
+mod optimality;
 mod subsets;
 
 use cairn_dag::{Dag, TaskId};
 use cairn_oracle::{best_profile, ic_optimal_order};
 use cairn_theory::families::{
-    EvolvingMesh, Family, FamilyError, Fft, OutTree, ReductionMesh, ReductionTree, reduction_tree,
+    EvolvingMesh, Family, FamilyError, Fft, OutTree, ReductionMesh, ReductionTree,
 };
 use cairn_theory::memory::memory_cost;
 use std::collections::{BTreeMap, HashMap};
@@ -240,7 +241,7 @@ fn formulas_and_orders_of_meshes() {
         check_family(&evolving, &evolving_mesh(levels as u32), mesh_level);
         let reduction = ReductionMesh::with_levels(levels).unwrap();
         check_family(&reduction, &reduction_mesh(levels as u32), mesh_level);
-        assert!(reduction.is_optimal(reduction.order()));
+        assert!(optimality::of_mesh(&reduction, reduction.order()));
     }
     assert_eq!(EvolvingMesh::with_levels(0).unwrap().order().count(), 0);
     assert_eq!(ReductionMesh::with_levels(0).unwrap().order().count(), 0);
@@ -263,9 +264,9 @@ fn formulas_and_orders_of_trees() {
             let reduction = ReductionTree::new(arity, height).unwrap();
             let reduced = reversed(&dag);
             check_family(&reduction, &reduced, level);
-            assert!(reduction.is_optimal(reduction.order()));
+            assert!(optimality::of_tree(&reduction, reduction.order()));
             let stored = tasks(&reduction.order().collect::<Vec<_>>());
-            assert_eq!(reduction_tree::is_optimal(&reduced, &stored), Some(true));
+            assert_eq!(optimality::of_stored_tree(&reduced, &stored), Some(true));
             assert_eq!(postorder_execute(&reduced).unwrap(), stored);
         }
     }
@@ -276,7 +277,7 @@ fn formulas_and_orders_of_fft_dags() {
     for d in 0..=8 {
         let family = Fft::new(d).unwrap();
         check_family(&family, &fft(d as u32), |task| d - (task >> d));
-        assert!(family.is_optimal(family.order()));
+        assert!(optimality::of_fft(&family, family.order()));
     }
 }
 
@@ -331,7 +332,7 @@ fn mesh_schedules_are_optimal_iff_level_by_level_and_consecutive() {
         all_schedules(&dag, |order| {
             let optimal = profile(&dag, &tasks(order)) == best;
             assert_eq!(
-                family.is_optimal(order.iter().copied()),
+                optimality::of_mesh(&family, order.iter().copied()),
                 optimal,
                 "{order:?}"
             );
@@ -350,7 +351,7 @@ fn mesh_schedules_are_optimal_iff_level_by_level_and_consecutive() {
         &[3, 4, 4, 1, 2, 0],
         &[],
     ] {
-        assert!(!family.is_optimal(wrong.iter().copied()));
+        assert!(!optimality::of_mesh(&family, wrong.iter().copied()));
     }
 }
 
@@ -485,7 +486,7 @@ fn tree_schedules_are_optimal_iff_siblings_are_consecutive() {
         all_schedules(&dag, |order| {
             let order = tasks(order);
             let optimal = profile(&dag, &order) == best;
-            assert_eq!(reduction_tree::is_optimal(&dag, &order), Some(optimal));
+            assert_eq!(optimality::of_stored_tree(&dag, &order), Some(optimal));
             seen[usize::from(optimal)] += 1;
         });
     }
@@ -493,13 +494,13 @@ fn tree_schedules_are_optimal_iff_siblings_are_consecutive() {
     // Ternary, and the formula for complete trees.
     let (family, dag) = (ReductionTree::new(3, 1).unwrap(), reversed(&out_tree(3, 1)));
     all_schedules(&dag, |order| {
-        assert!(family.is_optimal(order.iter().copied()))
+        assert!(optimality::of_tree(&family, order.iter().copied()))
     });
     let (family, dag) = (ReductionTree::new(2, 2).unwrap(), reversed(&out_tree(2, 2)));
     let best: Vec<u64> = best_profile(&dag).into_iter().map(u64::from).collect();
     all_schedules(&dag, |order| {
         let optimal = profile(&dag, &tasks(order)) == best;
-        assert_eq!(family.is_optimal(order.iter().copied()), optimal);
+        assert_eq!(optimality::of_tree(&family, order.iter().copied()), optimal);
     });
     // What is no schedule is not optimal.
     for wrong in [
@@ -508,9 +509,9 @@ fn tree_schedules_are_optimal_iff_siblings_are_consecutive() {
         &[3, 3, 4, 5, 6, 1, 0],
         &[3, 4, 3, 4, 1, 2, 0],
     ] {
-        assert!(!family.is_optimal(wrong.iter().copied()));
+        assert!(!optimality::of_tree(&family, wrong.iter().copied()));
     }
-    assert!(!family.is_optimal([3, 4, 5, 6, 1, 2, 99]));
+    assert!(!optimality::of_tree(&family, [3, 4, 5, 6, 1, 2, 99]));
 }
 
 /// Corollary 4.1: level by level, each from one end to the other, is IC-optimal.
@@ -561,9 +562,9 @@ fn fft_level_by_level_with_partners_is_optimal() {
 
 /// An IC-optimal order of a stored reduction-tree that spares memory: Postorder-Execute, at every task the parent whose
 /// subtree needs more memory first. (On small trees of any shape no IC-optimal order needs less, by brute force.)
-/// `None` if the dag is no reduction-tree, see `reduction_tree::arity`. O(n log arity).
+/// `None` if the dag is no reduction-tree, see `optimality::arity`. O(n log arity).
 fn postorder_execute(dag: &Dag) -> Option<Vec<TaskId>> {
-    let arity = reduction_tree::arity(dag)? as u64;
+    let arity = optimality::arity(dag)? as u64;
     // The most open results while everything above a task is executed, and its parents, heaviest first.
     let mut need = vec![0u64; dag.len()];
     let mut parents: Vec<Vec<TaskId>> = vec![Vec::new(); dag.len()];
@@ -605,15 +606,15 @@ fn other_dags_are_no_reduction_trees() {
     let mixed = Dag::from_arcs(5, vec![(0, 2), (1, 2), (2, 3), (3, 4)]).unwrap();
     let two_sinks = Dag::from_arcs(4, vec![(0, 1), (2, 3)]).unwrap();
     for dag in [mixed, two_sinks, evolving_mesh(3), Dag::empty()] {
-        assert_eq!(reduction_tree::arity(&dag), None);
+        assert_eq!(optimality::arity(&dag), None);
         assert_eq!(
-            reduction_tree::is_optimal(&dag, dag.topological_order()),
+            optimality::of_stored_tree(&dag, dag.topological_order()),
             None
         );
         assert_eq!(postorder_execute(&dag), None);
     }
     let one = Dag::from_arcs(1, vec![]).unwrap();
-    assert_eq!(reduction_tree::is_optimal(&one, &[TaskId(0)]), Some(true));
+    assert_eq!(optimality::of_stored_tree(&one, &[TaskId(0)]), Some(true));
 }
 
 /// Theorem 4.2 with Lemmas 4.2 and 4.3: h + 1 open results are the least of any schedule of the complete tree, 2h the
@@ -644,14 +645,14 @@ fn postorder_execute_spares_memory_on_any_reduction_tree() {
     for round in 0..300 {
         let dag = random_tree(&mut random, 1 + round % 9);
         let order = postorder_execute(&dag).unwrap();
-        assert_eq!(reduction_tree::is_optimal(&dag, &order), Some(true));
+        assert_eq!(optimality::of_stored_tree(&dag, &order), Some(true));
         let (_, least, _) = Masks::new(&dag).optimal_schedules(&best_profile(&dag));
         assert_eq!(memory_cost(&dag, &order), least);
     }
     for leaves in [100, 5000] {
         let dag = random_tree(&mut random, leaves);
         let order = postorder_execute(&dag).unwrap();
-        assert_eq!(reduction_tree::is_optimal(&dag, &order), Some(true));
+        assert_eq!(optimality::of_stored_tree(&dag, &order), Some(true));
     }
 }
 
@@ -692,11 +693,8 @@ fn fft_f2_needs_its_sinks_last() {
     let got = profile(&dag, &partners_together);
     assert_eq!(best, [4, 3, 4, 3, 4, 3, 4, 3, 4, 3, 2, 1, 0]);
     assert_eq!(got, [4, 3, 4, 3, 4, 3, 4, 3, 2, 1, 2, 1, 0]);
-    assert!(
-        !Fft::new(2)
-            .unwrap()
-            .is_optimal([0, 2, 1, 3, 4, 5, 8, 9, 6, 7, 10, 11])
-    );
+    let sinks_early = [0, 2, 1, 3, 4, 5, 8, 9, 6, 7, 10, 11];
+    assert!(!optimality::of_fft(&Fft::new(2).unwrap(), sinks_early));
 }
 
 /// Theorem 5.1 and Corollary 5.1, corrected: partners consecutively and sinks last is sufficient and necessary. For d ≤ 2
@@ -717,7 +715,7 @@ fn fft_schedules_are_optimal_iff_partners_are_consecutive_and_sinks_last() {
         while let Some(order) = stack.pop() {
             let ideal = order.iter().map(|t| 1u64 << t).sum();
             if order.len() == dag.len() {
-                assert!(family.is_optimal(order.iter().copied()));
+                assert!(optimality::of_fft(&family, order.iter().copied()));
                 accepted += 1;
             }
             for task in masks.eligible(ideal) {
@@ -740,7 +738,7 @@ fn fft_schedules_are_optimal_iff_partners_are_consecutive_and_sinks_last() {
         let got = profile(&dag, &tasks(&order));
         let optimal = (0..got.len()).all(|t| got[t] == family.best_eligible(t as u64));
         assert_eq!(
-            family.is_optimal(order.iter().copied()),
+            optimality::of_fft(&family, order.iter().copied()),
             optimal,
             "{order:?}"
         );
@@ -756,7 +754,7 @@ fn fft_schedules_are_optimal_iff_partners_are_consecutive_and_sinks_last() {
         &[0, 0, 2, 3],
         &[0, 1, 2, 9],
     ] {
-        assert!(!family.is_optimal(wrong.iter().copied()));
+        assert!(!optimality::of_fft(&family, wrong.iter().copied()));
     }
 }
 
@@ -773,14 +771,14 @@ fn random_fft_schedule(random: &mut Random, family: &Fft, dag: &Dag) -> Vec<u64>
             .copied()
             .filter(|&t| family.level(t) > 0)
             .collect();
-        let last_partner = order.last().and_then(|&t| family.partner(t));
+        let last_partner = order.last().and_then(|&t| optimality::partner(family, t));
         let next = match last_partner.filter(|p| ideal >> p & 1 == 0 && !slip) {
             Some(partner) if eligible.contains(&partner) => partner,
             _ if !nonsinks.is_empty() && !slip => {
                 let whole = nonsinks
                     .iter()
                     .copied()
-                    .filter(|&t| eligible.contains(&family.partner(t).unwrap()));
+                    .filter(|&t| eligible.contains(&optimality::partner(family, t).unwrap()));
                 let whole: Vec<u64> = whole.collect();
                 let from = if whole.is_empty() { &nonsinks } else { &whole };
                 from[random.below(from.len())]
@@ -807,7 +805,8 @@ fn fft_lemma_5_1() {
             for t in (0..dag.len() as u64).filter(|t| ideal >> t & 1 == 1) {
                 let level = family.level(t) as usize;
                 executed[level] += 1;
-                alone[level] += u32::from(family.partner(t).is_some_and(|p| ideal >> p & 1 == 0));
+                alone[level] +=
+                    u32::from(optimality::partner(&family, t).is_some_and(|p| ideal >> p & 1 == 0));
             }
             let odd = executed[1..].iter().filter(|x| **x % 2 == 1).count() as u32;
             let bound = (1 << d) - executed[0] - odd;
@@ -841,12 +840,12 @@ fn fft_memory_of_ic_optimal_schedules_is_2_to_the_d_plus_2() {
         // Corollary 5.1 word by word: level by level, a task and its partner, tasks in the order of their numbers.
         let mut plain = Vec::new();
         for task in 0..dag.len() as u64 {
-            match family.partner(task) {
+            match optimality::partner(&family, task) {
                 Some(partner) if partner < task => {}
                 partner => plain.extend([Some(task), partner].into_iter().flatten()),
             }
         }
-        assert!(family.is_optimal(plain.iter().copied()));
+        assert!(optimality::of_fft(&family, plain.iter().copied()));
         let memory = memory_cost(&dag, &tasks(&plain));
         assert_eq!(memory, 3 << (d - 1));
         assert_ne!(memory, (1 << d) + 1);

@@ -1,7 +1,7 @@
 //! Statements of the papers that are right, each as a test against brute force, where no module tests it already.
 
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{Work, convolve};
+use cairn_kernel::{Price, Work, convolve};
 use cairn_oracle::{Random, Shape, any_composite, any_dag, best_profile, has_priority, sum};
 use cairn_theory::linearize::{Theorem, linearize};
 use cairn_theory::merge::largest_merge;
@@ -119,7 +119,9 @@ proptest! {
     /// of functions.
     #[test]
     fn mr05_lemma_4_1_the_best_way_to_share(functions in prop::collection::vec(prop::collection::vec(0u32..9, 1..5), 1..5)) {
-        let found = functions.iter().skip(1).fold(functions[0].clone(), |all, f| convolve(&all, f));
+        let found = functions.iter().skip(1).fold(functions[0].clone(), |all, f| {
+            convolve(&all, f, None, Price::Time, &mut Work::unlimited()).unwrap()
+        });
         let mut best = vec![None; found.len()];
         let mut given = vec![0usize; functions.len()];
         loop {

@@ -2,9 +2,8 @@
 
 mod subsets;
 
-use cairn_theory::Bipartite;
 use cairn_theory::strand::{Strand, schedule_sum};
-use cairn_theory::tree::{self, TreeOrder};
+use cairn_theory::{Bipartite, BlockOrder, tree};
 use std::collections::HashSet;
 use subsets::{Random, from_edges, truth};
 
@@ -14,10 +13,10 @@ fn check(tree: &Bipartite) -> bool {
     let truth = truth(tree);
     assert_eq!(answer.profile, truth.profile, "{tree:?}");
     match (&answer.order, &truth.order) {
-        (TreeOrder::Optimal(order), Some(_)) => {
+        (BlockOrder::Optimal(order), Some(_)) => {
             assert_eq!(tree.profile(order), truth.profile, "{tree:?}");
         }
-        (TreeOrder::NoneExists, None) => {}
+        (BlockOrder::NoneExists, None) => {}
         (got, expected) => panic!("{got:?}, but brute force says {expected:?}: {tree:?}"),
     }
     truth.order.is_some()
@@ -344,13 +343,13 @@ fn laws_on_larger_trees() {
             subdivided_tree(&mut random, 10 + round, stretch, odds)
         };
         let answer = tree::solve(&tree).unwrap();
-        if let TreeOrder::Optimal(order) = &answer.order {
+        if let BlockOrder::Optimal(order) = &answer.order {
             assert_eq!(tree.profile(order), answer.profile);
         }
-        let verdict = |order: &TreeOrder| match order {
-            TreeOrder::Optimal(_) => 0,
-            TreeOrder::NoneExists => 1,
-            TreeOrder::Unknown => 2,
+        let verdict = |order: &BlockOrder| match order {
+            BlockOrder::Optimal(_) => 0,
+            BlockOrder::NoneExists => 1,
+            BlockOrder::Unknown => 2,
         };
         seen[verdict(&answer.order)] += 1;
         let (other, _) = random.relabelled(&tree);
@@ -383,7 +382,7 @@ fn what_is_no_tree_is_refused() {
     let alone = Bipartite::from_arcs(1, 0, vec![]);
     let answer = tree::solve(&alone).unwrap();
     assert_eq!(answer.profile, [0, 0]);
-    assert_eq!(answer.order, TreeOrder::Optimal(vec![0]));
+    assert_eq!(answer.order, BlockOrder::Optimal(vec![0]));
     let star = Bipartite::from_arcs(
         tree::MOST_SOURCES + 1,
         1,

@@ -44,7 +44,7 @@ pub(crate) fn check(
     }
     // What the order reaches, not what the solver found: where a block is unknown this is what is asserted of it.
     let lists: Vec<&[u64]> = reached.iter().map(Vec::as_slice).collect();
-    let Some(total) = sum(&lists, &mut solver.effort) else {
+    let Some(total) = sum(&lists, &mut solver.work) else {
         let tasks = dag.len();
         return Ok(Outcome::Asserted(format!(
             "no sum over the {count} blocks gains more ({tasks} tasks)"

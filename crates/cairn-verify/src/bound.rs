@@ -107,7 +107,7 @@ pub(crate) fn across_intervals(goal: &[u64], ground: &Ground<'_>, solver: &Solve
     for width in 1..corners.len() {
         let open: Vec<usize> = (0..best.len()).filter(|&t| best[t] > goal[t]).collect();
         let around = long(open.len() * width);
-        if open.is_empty() || !solver.effort.spend(around + long(best.len())) {
+        if open.is_empty() || !solver.work.afford(around + long(best.len())) {
             break;
         }
         for t in open {

@@ -2,13 +2,13 @@
 //! module.
 
 use crate::accepted::{Accepted, Outcome};
-use crate::effort::Effort;
 use crate::exact::Solver;
 use crate::format::{Certificate, Refusal, Search, Verdict};
 use crate::ground::Ground;
 use crate::hull::{self, Hull};
 use crate::real::Real;
 use crate::rejected::Rejected;
+use crate::work::Work;
 use crate::{blocks, bound, order, refusal, storage};
 use cairn_dag::{Flow, TaskId};
 
@@ -114,7 +114,7 @@ fn real_sets(
     order: &[TaskId],
     hull: &Hull,
 ) -> Result<Real, Rejected> {
-    let mut real = Real::new(flow.dag(), order, hull, &mut Effort(WALKS));
+    let mut real = Real::new(flow.dag(), order, hull, &mut Work(WALKS));
     if let Some(refusal) = &certificate.refusal
         && let Some((size, gain)) = refusal::set_shown(flow, refusal)?
     {

@@ -5,9 +5,9 @@
 //! up to an ideal of every larger size. So the most that t tasks gain is the most that a union of at most t tasks gains;
 //! and there are far fewer unions than ideals.
 
-use crate::effort::Effort;
 use crate::parts::Part;
 use crate::width::{long, narrow, wide};
+use crate::work::Work;
 use hashbrown::HashSet;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -23,10 +23,10 @@ pub(crate) struct Closures {
 
 impl Closures {
     /// Tasks of a part come after those they wait for.
-    pub(crate) fn new(part: &Part, effort: &mut Effort) -> Option<Closures> {
+    pub(crate) fn new(part: &Part, work: &mut Work) -> Option<Closures> {
         let tasks = part.before.len();
         let words = tasks.div_ceil(64);
-        effort.take(long((tasks + part.rewards.len()) * words))?;
+        work.take(long((tasks + part.rewards.len()) * words))?;
         let unite = |behind: &[Bits], list: &[u32]| {
             let mut set: Bits = vec![0; words].into();
             for &v in list {
@@ -97,16 +97,16 @@ impl Closures {
     }
 
     /// The most that `t` tasks can gain, from all unions; `None` if there are too many.
-    pub(crate) fn profile(&self, effort: &mut Effort) -> Option<Vec<u64>> {
+    pub(crate) fn profile(&self, work: &mut Work) -> Option<Vec<u64>> {
         // What could not finish is not begun: 2^apart unions are too many.
-        let unions = effort.0 / self.price().max(1);
+        let unions = work.0 / self.price().max(1);
         let too_many = unions.checked_ilog2().map_or(0, |log| log + 1);
         // Each closure is a union, and any some of those apart are different ones.
         if unions < long(self.closures.len()) || self.apart(too_many) >= too_many {
             return None;
         }
         let mut best = vec![0; self.tasks + 1];
-        self.walk(effort, |size, gain| {
+        self.walk(work, |size, gain| {
             best[size] = best[size].max(gain);
             ControlFlow::Continue(self.tasks)
         })?;
@@ -123,8 +123,8 @@ impl Closures {
     /// Of such an order look at the unions of what is gained after each step. Each holds the one before, and gains enough
     /// until the next is complete. If the next is larger by several closures, one of them alone will do for a first step:
     /// it gains no less than nothing. So all of them are found by adding closures one by one, each in time.
-    pub(crate) fn reaches(&self, least: &[u64], effort: &mut Effort) -> Option<bool> {
-        self.walk(effort, |size, gain| {
+    pub(crate) fn reaches(&self, least: &[u64], work: &mut Work) -> Option<bool> {
+        self.walk(work, |size, gain| {
             // At its own size, if it gains less than it should there: then no order passes here.
             let in_time = (size..=self.tasks).find(|&t| least[t] > gain);
             in_time.map_or(ControlFlow::Break(()), ControlFlow::Continue)
@@ -135,14 +135,14 @@ impl Closures {
     /// which size to go on from there, or breaks off. Whether it did; `None` if that is too much.
     fn walk(
         &self,
-        effort: &mut Effort,
+        work: &mut Work,
         mut visit: impl FnMut(usize, u64) -> ControlFlow<(), usize>,
     ) -> Option<bool> {
         let mut by_size: BTreeMap<usize, HashSet<Bits>> = start(self.tasks);
         // Unions only grow, so a size is complete when its turn comes, and can be thrown away after.
         while let Some((size, sets)) = by_size.pop_first() {
             for set in &sets {
-                effort.take(self.price())?;
+                work.take(self.price())?;
                 let ControlFlow::Continue(most) = visit(size, self.gain(set)) else {
                     return Some(true);
                 };
@@ -184,7 +184,7 @@ mod tests {
         #[test]
         fn closures_apart_give_different_unions(dag in any_dag(11), ordered: bool, most in 1u32..12) {
             for placed in parts(&dag, &vec![0; dag.len()], ordered) {
-                let closures = Closures::new(&placed.part, &mut Effort(u64::MAX)).unwrap();
+                let closures = Closures::new(&placed.part, &mut Work(u64::MAX)).unwrap();
                 let mut unions: HashSet<Bits> = start(closures.tasks).remove(&0).unwrap();
                 for (closure, _) in &closures.closures {
                     let with = |set: &Bits| set.iter().zip(closure).map(|(a, b)| a | b).collect();

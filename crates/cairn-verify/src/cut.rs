@@ -5,9 +5,9 @@
 //! as the file, which X cuts where the file is written and still wanted. What flows from the source to the sink is no more
 //! than any cut, and so no more than the bytes of any X that fits.
 
-use crate::effort::Effort;
 use crate::files::Files;
 use crate::width::long;
+use crate::work::Work;
 use cairn_dag::Dag;
 
 /// Anything at all.
@@ -52,7 +52,7 @@ pub(crate) fn at_least(
     within: &[usize],
     out: &[usize],
     goal: u64,
-    effort: &mut Effort,
+    work: &mut Work,
 ) -> Shown {
     let side = match sides(dag, within, out) {
         Some(side) => side,
@@ -88,7 +88,7 @@ pub(crate) fn at_least(
             None => (),
         }
     }
-    flow(&mut network, source, sink, goal, effort)
+    flow(&mut network, source, sink, goal, work)
 }
 
 /// By task: whether it must be in, or out; nothing where the two meet.
@@ -115,13 +115,7 @@ fn sides(dag: &Dag, within: &[usize], out: &[usize]) -> Option<Vec<Option<bool>>
 }
 
 /// Pushes flow from source to sink, level by level (Dinic 1970), until it is as large as the goal.
-fn flow(
-    network: &mut Network,
-    source: usize,
-    sink: usize,
-    goal: u64,
-    effort: &mut Effort,
-) -> Shown {
+fn flow(network: &mut Network, source: usize, sink: usize, goal: u64, work: &mut Work) -> Shown {
     let mut total = 0u64;
     while total < goal {
         let mut level = vec![None; network.arcs.len()];
@@ -140,7 +134,7 @@ fn flow(
         if level[sink].is_none() {
             return Shown::No;
         }
-        if !effort.spend(long(network.to.len())) {
+        if !work.afford(long(network.to.len())) {
             return Shown::Unknown;
         }
         let mut cursor = vec![0; network.arcs.len()];
@@ -148,7 +142,7 @@ fn flow(
         let mut node = source;
         // One path after the other, each as wide as its narrowest arc.
         loop {
-            if !effort.spend(1) {
+            if !work.afford(1) {
                 return Shown::Unknown;
             }
             if node == sink {
@@ -157,7 +151,7 @@ fn flow(
                     network.room[arc] -= width;
                     network.room[arc ^ 1] += width;
                 }
-                effort.wear(long(path.len()));
+                work.wear(long(path.len()));
                 total = total.saturating_add(width);
                 // Back to the first arc that is full: beyond it the path is dead.
                 let full = path.iter().position(|&a| network.room[a] == 0).unwrap_or(0);

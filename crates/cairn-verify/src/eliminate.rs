@@ -6,9 +6,9 @@
 //! neighbours, note for each number of executed tasks the most that it and all that left before through it can gain.
 //! Its neighbours become neighbours of each other. With few of them at each time (a tree has one) that is cheap.
 
-use crate::effort::Effort;
 use crate::parts::Part;
 use crate::width::{long, wide};
+use crate::work::Work;
 use std::collections::{BTreeMap, BTreeSet};
 
 // Two of them, with any gains added, do not overflow.
@@ -79,14 +79,15 @@ struct Message {
 
 /// In which order questions leave, each with the neighbours that it has then: always one with the fewest. `None` if one
 /// would have too many, or if it is too much to find out: then nothing was noted for any.
-fn leaving(game: &Questions, effort: &mut Effort) -> Option<Vec<(usize, Vec<usize>)>> {
+fn leaving(game: &Questions, work: &mut Work) -> Option<Vec<(usize, Vec<usize>)>> {
     let count = game.cost.len();
     let joined = |v: usize| game.asks[v].iter().chain(&game.asked_by[v]).copied();
     let mut adjacent: Vec<BTreeSet<usize>> = (0..count).map(|v| joined(v).collect()).collect();
     let mut queue: BTreeSet<(usize, usize)> = (0..count).map(|v| (adjacent[v].len(), v)).collect();
     let mut leaving = Vec::with_capacity(count);
     while let Some((degree, v)) = queue.pop_first() {
-        if degree > NEIGHBOURS || !effort.spend(long(10 + degree * degree)) {
+        // Ten for the books of one that leaves, beside a look at every two of its neighbours. A judgement.
+        if degree > NEIGHBOURS || !work.afford(long(10 + degree * degree)) {
             return None;
         }
         let neighbours: Vec<usize> = std::mem::take(&mut adjacent[v]).into_iter().collect();
@@ -103,21 +104,21 @@ fn leaving(game: &Questions, effort: &mut Effort) -> Option<Vec<(usize, Vec<usiz
 }
 
 /// The most that `t` tasks of the part can gain; `None` if it is too tangled or too large.
-pub(crate) fn profile(part: &Part, effort: &mut Effort) -> Option<Vec<u64>> {
+pub(crate) fn profile(part: &Part, work: &mut Work) -> Option<Vec<u64>> {
     let game = questions(part);
     // Each message waits at that of its neighbours that leaves first: at all of them until then.
     let mut messages: Vec<Option<Message>> = Vec::new();
     let mut waiting = vec![Vec::new(); game.cost.len()];
     let mut total = vec![0];
-    for (v, neighbours) in leaving(&game, effort)? {
+    for (v, neighbours) in leaving(&game, work)? {
         let about: Vec<Message> = std::mem::take(&mut waiting[v])
             .into_iter()
             // A message waits at every neighbour; the first of them to leave takes it, the others find it gone.
             .filter_map(|m: usize| messages[m].take())
             .collect();
-        let table = leave(&game, v, &neighbours, &about, effort)?;
+        let table = leave(&game, v, &neighbours, &about, work)?;
         match neighbours.is_empty() {
-            true => total = add(&total, &table[0], effort)?,
+            true => total = add(&total, &table[0], work)?,
             false => {
                 (neighbours.iter()).for_each(|&u| waiting[u].push(messages.len()));
                 messages.push(Some(Message { neighbours, table }));
@@ -139,7 +140,7 @@ fn leave(
     v: usize,
     neighbours: &[usize],
     about: &[Message],
-    effort: &mut Effort,
+    work: &mut Work,
 ) -> Option<Vec<Vec<i64>>> {
     let bit = |u: usize| neighbours.iter().position(|&w| w == u);
     let mask = |list: &[usize]| {
@@ -168,7 +169,7 @@ fn leave(
                     .enumerate()
                     .filter(|(_, place)| place.map_or(yes, |i| answers >> i & 1 == 1));
                 let its = its.fold(0, |its, (i, _)| its | 1 << i);
-                sum = add(&sum, &message.table[its], effort)?;
+                sum = add(&sum, &message.table[its], work)?;
             }
             best = match best.is_empty() {
                 true => sum,
@@ -178,17 +179,17 @@ fn leave(
         }
         table.push(best);
     }
-    effort
-        .spend(table.iter().map(|t| long(t.len()) + 10).sum())
+    // Ten a table beside its entries, as for each question above. A judgement.
+    work.afford(table.iter().map(|t| long(t.len()) + 10).sum())
         .then_some(table)
 }
 
 /// The best sum for each number of tasks; empty if one of them is.
-fn add(a: &[i64], b: &[i64], effort: &mut Effort) -> Option<Vec<i64>> {
+fn add(a: &[i64], b: &[i64], work: &mut Work) -> Option<Vec<i64>> {
     if a.is_empty() || b.is_empty() {
         return Some(Vec::new());
     }
-    effort.take(long(a.len() * b.len()))?;
+    work.take(long(a.len() * b.len()))?;
     let mut out = vec![NEVER; a.len() + b.len() - 1];
     for (i, &x) in a.iter().enumerate().filter(|e| *e.1 >= 0) {
         for (best, &y) in out[i..].iter_mut().zip(b) {

@@ -1,9 +1,9 @@
 //! The best gain of one part, and whether one order attains it at every step. Knows nothing of the rest of the dag.
 
 use crate::closures::Closures;
-use crate::effort::Effort;
 use crate::eliminate;
 use crate::parts::Part;
+use crate::work::Work;
 use hashbrown::HashMap;
 
 // All of these are judgements about how long somebody waits for a checker: a step takes a nanosecond or few. What they are
@@ -37,7 +37,7 @@ pub(crate) struct Solver {
     /// The steps for one question, and how many must be left for a look to be worth it.
     all: u64,
     least: u64,
-    pub(crate) effort: Effort,
+    pub(crate) work: Work,
 }
 
 impl Solver {
@@ -56,7 +56,7 @@ impl Solver {
         Solver {
             profiles: HashMap::new(),
             admits: HashMap::new(),
-            effort: Effort(all),
+            work: Work(all),
             all,
             least,
         }
@@ -64,7 +64,7 @@ impl Solver {
 
     /// The next question gets all steps again, whatever the last one took: so answers do not depend on each other.
     pub(crate) fn next_question(&mut self) {
-        self.effort = Effort(self.all);
+        self.work = Work(self.all);
     }
 
     /// One that knows nothing yet and has at most so many steps, whatever was spent here.
@@ -75,13 +75,13 @@ impl Solver {
     /// Whether with more effort this question would have gone the same way: enough was left for every look.
     pub(crate) fn is_as_with_all_effort(&self) -> bool {
         // Every look is cut at this or less: none was cut short for want of steps.
-        self.effort.0 >= LONGEST_LOOK
+        self.work.0 >= LONGEST_LOOK
     }
 
     /// One look with at most so many steps, if enough are left.
-    fn look<T>(&mut self, most: u64, look: impl FnOnce(&mut Effort) -> Option<T>) -> Option<T> {
-        let is_worth_it = self.effort.0 >= self.least;
-        is_worth_it.then(|| self.effort.lend(most, look)).flatten()
+    fn look<T>(&mut self, most: u64, look: impl FnOnce(&mut Work) -> Option<T>) -> Option<T> {
+        let is_worth_it = self.work.0 >= self.least;
+        is_worth_it.then(|| self.work.lend(most, look)).flatten()
     }
 
     /// The most that `t` tasks of the part can gain.
@@ -106,8 +106,8 @@ impl Solver {
         if let Some(known) = self.profiles.get(part) {
             return known.clone();
         }
-        let found = (self.effort.lend(GLANCE, |e| eliminate::profile(part, e)))
-            .or_else(|| (self.effort).lend(GLANCE, |e| Closures::new(part, e)?.profile(e)));
+        let found = (self.work.lend(GLANCE, |e| eliminate::profile(part, e)))
+            .or_else(|| (self.work).lend(GLANCE, |e| Closures::new(part, e)?.profile(e)));
         self.profiles.insert(part.clone(), found.clone());
         found
     }
@@ -118,7 +118,7 @@ impl Solver {
             return known;
         }
         let best = self.profile(part)?;
-        let look = |e: &mut Effort| Closures::new(part, e)?.reaches(&best, e);
+        let look = |e: &mut Work| Closures::new(part, e)?.reaches(&best, e);
         let found = self.look(LONG_LOOK, look);
         if found.is_some() || self.is_as_with_all_effort() {
             self.admits.insert(part.clone(), found);
@@ -166,16 +166,16 @@ mod tests {
         #[test]
         fn every_method_agrees_with_brute_force(dag in any_dag(13), ordered: bool) {
             for placed in parts(&dag, &vec![0; dag.len()], ordered) {
-                let mut effort = Effort(u64::MAX);
+                let mut work = Work(u64::MAX);
                 let (best, admits) = brute(&placed.part);
-                let closures = Closures::new(&placed.part, &mut effort).unwrap();
-                prop_assert_eq!(closures.profile(&mut effort).unwrap(), best.clone());
-                prop_assert_eq!(closures.reaches(&best, &mut effort), Some(admits));
-                prop_assert_eq!(eliminate::profile(&placed.part, &mut effort).unwrap(), best.clone());
+                let closures = Closures::new(&placed.part, &mut work).unwrap();
+                prop_assert_eq!(closures.profile(&mut work).unwrap(), best.clone());
+                prop_assert_eq!(closures.reaches(&best, &mut work), Some(admits));
+                prop_assert_eq!(eliminate::profile(&placed.part, &mut work).unwrap(), best.clone());
                 prop_assert_eq!(Solver::new().admits(&placed.part), Some(admits));
                 // Below the truth, a no is a no.
                 let less: Vec<u64> = best.iter().map(|b| b.saturating_sub(1)).collect();
-                prop_assert!(closures.reaches(&less, &mut effort) == Some(true) || !admits);
+                prop_assert!(closures.reaches(&less, &mut work) == Some(true) || !admits);
             }
         }
 

@@ -5,15 +5,15 @@ use crate::bound::{across_intervals, lower_by_parts};
 use crate::exact::Solver;
 use crate::format::{Certificate, Refusal, Verdict};
 use crate::ground::Ground;
-use crate::hull::Hull;
+use crate::hull::{Hull, NOWHERE};
 use crate::{blocks, refusal};
 use cairn_dag::{Flow, TaskId};
 
 /// The hull of a dag, as [`Certificate`]s prove it.
 #[derive(Clone, Debug)]
 pub struct Corners {
-    /// By task: the number of the interval between corners in which it is executed; anything for sinks.
-    pub interval: Vec<u32>,
+    /// By task: the number of the interval between corners in which it is executed; none for sinks.
+    pub interval: Vec<Option<u32>>,
     /// (executed, gained) at each corner, from (0, 0) to all.
     pub corners: Vec<(u64, u64)>,
 }
@@ -58,7 +58,7 @@ pub fn foresee(
         };
     };
     let hull = Hull {
-        interval,
+        interval: (interval.into_iter().map(|j| j.unwrap_or(NOWHERE))).collect(),
         corners,
         // Needed to find real sets, which refute: not asked here.
         piece: Vec::new(),

@@ -7,10 +7,10 @@
 //! takes one such *controller* from an earlier group, so they form a forest; and along it the best sums are found from the
 //! leaves to the roots.
 
-use crate::effort::Effort;
 use crate::exact::LOOK;
 use crate::parts::{Placed, sum};
 use crate::width::{long, wide};
+use crate::work::Work;
 use cairn_dag::{Dag, TaskId};
 
 /// Parts with a bound for each, `profiles[i][x]`: what x tasks of part i gain at most, never falling. Returns what t tasks
@@ -19,9 +19,9 @@ pub(crate) fn bound(
     dag: &Dag,
     parts: &[Placed],
     profiles: &[Vec<u64>],
-    effort: &mut Effort,
+    work: &mut Work,
 ) -> Option<Vec<u64>> {
-    let controllers = controllers(dag, parts, effort)?;
+    let controllers = controllers(dag, parts, work)?;
     // By part: what it controls, and after how many of its tasks.
     let mut controlled: Vec<Vec<(usize, usize)>> = vec![Vec::new(); parts.len()];
     let mut roots = Vec::new();
@@ -45,9 +45,9 @@ pub(crate) fn bound(
         let mut total: Vec<u64> = Vec::new();
         for (done, own) in profiles[part].iter().enumerate() {
             while let Some((_, other)) = below.next_if(|&(after, _)| after <= done) {
-                begun = sum(&[&begun, &best[other]], effort)?;
+                begun = sum(&[&begun, &best[other]], work)?;
             }
-            effort.take(long(begun.len()))?;
+            work.take(long(begun.len()))?;
             total.resize(total.len().max(done + begun.len()), 0);
             for (most, more) in total[done..].iter_mut().zip(&begun) {
                 *most = (*most).max(own + more);
@@ -56,7 +56,7 @@ pub(crate) fn bound(
         best[part] = total;
     }
     let lists: Vec<&[u64]> = roots.iter().map(|&root| best[root].as_slice()).collect();
-    sum(&lists, effort)
+    sum(&lists, work)
 }
 
 /// By part: the part of an earlier group, as late as can be, of which the most tasks come before every entry; and how
@@ -64,19 +64,19 @@ pub(crate) fn bound(
 fn controllers(
     dag: &Dag,
     parts: &[Placed],
-    effort: &mut Effort,
+    work: &mut Work,
 ) -> Option<Vec<Option<(usize, usize)>>> {
-    let before = effort.lend(LOOK, |effort| Before::new(dag, parts, effort))?;
+    let before = work.lend(LOOK, |work| Before::new(dag, parts, work))?;
     let mut controllers = Vec::with_capacity(parts.len());
     for placed in parts {
         let entries = (placed.tasks.iter().zip(&placed.part.before))
             .filter(|(_, before)| before.is_empty())
             .map(|(&task, _)| task);
-        effort.take(long(parts.len()))?;
+        work.take(long(parts.len()))?;
         // By part: the fewest tasks of it before any entry.
         let mut fewest = vec![usize::MAX; parts.len()];
         for entry in entries {
-            effort.take(long(before.words + parts.len()))?;
+            work.take(long(before.words + parts.len()))?;
             for (fewest, count) in fewest.iter_mut().zip(before.counts(entry)) {
                 *fewest = (*fewest).min(count);
             }
@@ -102,7 +102,7 @@ struct Before {
 }
 
 impl Before {
-    fn new(dag: &Dag, parts: &[Placed], effort: &mut Effort) -> Option<Before> {
+    fn new(dag: &Dag, parts: &[Placed], work: &mut Work) -> Option<Before> {
         let mut row = vec![0; dag.len()];
         let mut ends = Vec::with_capacity(parts.len());
         let mut tasks = 0usize;
@@ -115,7 +115,7 @@ impl Before {
         }
         let words = tasks.div_ceil(64);
         // Memory counts too.
-        effort.take(long((4 * tasks + dag.arc_count()) * words))?;
+        work.take(long((4 * tasks + dag.arc_count()) * words))?;
         let mut bits = vec![0; tasks * words];
         for &task in dag.topological_order().iter().filter(|&&t| !dag.is_sink(t)) {
             let own = row[task.index()] * words;

@@ -48,7 +48,7 @@ pub(crate) fn exact_sum(parts: &[Placed], solver: &mut Solver) -> Option<Vec<u64
     let profile = |placed: &Placed| solver.profile(&placed.part);
     let profiles: Vec<Vec<u64>> = parts.iter().map(profile).collect::<Option<_>>()?;
     let lists: Vec<&[u64]> = profiles.iter().map(Vec::as_slice).collect();
-    sum(&lists, &mut solver.effort)
+    sum(&lists, &mut solver.work)
 }
 
 /// A bound on what these parts can gain together, each within one interval of the hull.
@@ -58,7 +58,7 @@ pub(crate) fn upper(hull: &Hull, parts: &[&Placed], solver: &mut Solver) -> Opti
     };
     let profiles: Vec<Vec<u64>> = parts.iter().map(bound).collect();
     let lists: Vec<&[u64]> = profiles.iter().map(Vec::as_slice).collect();
-    sum(&lists, &mut solver.effort)
+    sum(&lists, &mut solver.work)
 }
 
 /// The hull above the part's group as a bound for the part: together with all that comes before the group, tasks of the
@@ -79,7 +79,7 @@ pub(crate) fn across(
     solver: &mut Solver,
 ) -> Option<Vec<u64>> {
     let dag = ground.flow.dag();
-    solver.effort.take(long(dag.len() + dag.arc_count()))?;
+    solver.work.take(long(dag.len() + dag.arc_count()))?;
     // Numbers may be left out in between: only their order matters.
     let group = |&j: &u32| if j <= last { j.min(first) } else { j };
     let groups: Vec<u32> = ground.hull.interval.iter().map(group).collect();
@@ -88,5 +88,5 @@ pub(crate) fn across(
         (solver.glance(&placed.part)).unwrap_or_else(|| under_hull(ground.hull, placed))
     };
     let profiles: Vec<Vec<u64>> = placed.iter().map(bound).collect();
-    forest::bound(dag, &placed, &profiles, &mut solver.effort)
+    forest::bound(dag, &placed, &profiles, &mut solver.work)
 }

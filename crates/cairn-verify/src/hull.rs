@@ -6,7 +6,7 @@ use crate::width::{long, narrow, wide};
 use cairn_dag::{Dag, TaskId};
 
 /// The piece of what lies in none: there are never so many pieces, since each has a task.
-const NOWHERE: u32 = u32::MAX;
+pub(crate) const NOWHERE: u32 = u32::MAX;
 
 /// A hull that was proved.
 #[derive(Debug)]

@@ -26,7 +26,6 @@ mod bound;
 mod check;
 mod closures;
 mod cut;
-mod effort;
 mod eliminate;
 mod exact;
 mod files;
@@ -49,6 +48,7 @@ mod tests;
 mod width;
 #[cfg(test)]
 mod words;
+mod work;
 
 pub use accepted::Accepted;
 pub use check::verify;

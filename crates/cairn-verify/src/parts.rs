@@ -1,8 +1,8 @@
 //! Parts: independent sub-problems of a dag, exact or relaxed, and how their best gains add up. Knows no flow.
 
-use crate::effort::Effort;
 use crate::exact::LONGEST_LOOK;
 use crate::width::{long, narrow, wide};
+use crate::work::Work;
 use cairn_dag::{Dag, TaskId};
 
 /// Tasks of which some can be executed, and what that gains.
@@ -112,7 +112,7 @@ impl DisjointSets {
 
 /// The best sum for each total number of tasks: the (max,+) convolution of the profiles. `None` when it costs too
 /// much. Profiles with falling increments are merged by sorting these; the others are added one by one.
-pub(crate) fn sum(profiles: &[&[u64]], effort: &mut Effort) -> Option<Vec<u64>> {
+pub(crate) fn sum(profiles: &[&[u64]], work: &mut Work) -> Option<Vec<u64>> {
     let mut concave: Vec<u64> = Vec::new();
     let mut others: Vec<&[u64]> = Vec::new();
     for &profile in profiles {
@@ -133,13 +133,13 @@ pub(crate) fn sum(profiles: &[&[u64]], effort: &mut Effort) -> Option<Vec<u64>> 
     }
     // Short ones first keep the sum short for longest.
     others.sort_by_key(|p| p.len());
-    effort.lend(LONGEST_LOOK, |effort| add_up(total, &others, effort))
+    work.lend(LONGEST_LOOK, |work| add_up(total, &others, work))
 }
 
 /// The sum of profiles one by one.
-fn add_up(mut total: Vec<u64>, others: &[&[u64]], effort: &mut Effort) -> Option<Vec<u64>> {
+fn add_up(mut total: Vec<u64>, others: &[&[u64]], work: &mut Work) -> Option<Vec<u64>> {
     for profile in others {
-        effort.take(long(total.len()) * long(profile.len()))?;
+        work.take(long(total.len()) * long(profile.len()))?;
         let mut next = vec![0; total.len() + profile.len() - 1];
         for (i, a) in total.iter().enumerate() {
             for (best, b) in next[i..].iter_mut().zip(*profile) {

@@ -1,9 +1,9 @@
 //! Sets that can really be executed, found quickly in what a certificate shows. Knows no bound, only what none may
 //! fall below.
 
-use crate::effort::Effort;
 use crate::hull::Hull;
 use crate::width::{long, narrow, place_of, wide};
+use crate::work::Work;
 use cairn_dag::{Dag, TaskId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -25,7 +25,7 @@ impl Real {
     /// - greedy walks from each corner past the next one, as far as the effort allows.
     ///
     /// O((tasks + arcs)·log) beside the walks.
-    pub(crate) fn new(dag: &Dag, order: &[TaskId], hull: &Hull, effort: &mut Effort) -> Real {
+    pub(crate) fn new(dag: &Dag, order: &[TaskId], hull: &Hull, work: &mut Work) -> Real {
         let mut place = vec![0; dag.len()];
         (order.iter().enumerate()).for_each(|(i, t)| place[t.index()] = narrow(i));
         let piece = |t: TaskId| hull.piece[t.index()];
@@ -48,7 +48,7 @@ impl Real {
         orders.iter().for_each(|gains| real.note(0, gains));
         real.orders = orders;
         // Last, as it alone takes more than linear time: what comes before is found whatever the effort.
-        real.walk_from_corners(start, &by_piece, hull, effort);
+        real.walk_from_corners(start, &by_piece, hull, work);
         real.settle();
         real
     }
@@ -79,7 +79,7 @@ impl Real {
         start: Walk<'_>,
         by_piece: &[TaskId],
         hull: &Hull,
-        effort: &mut Effort,
+        work: &mut Work,
     ) {
         let cost = long(start.dag.len() + start.dag.arc_count());
         let mut at = start;
@@ -87,7 +87,7 @@ impl Real {
             let (from, to) = (place_of(corner[0].0), place_of(corner[1].0));
             let end = hull.corners.get(j + 2).map_or(to, |c| place_of(c.0));
             // From the empty set the greedy orders above have walked already.
-            if j > 0 && effort.spend(cost) {
+            if j > 0 && work.afford(cost) {
                 let gains = at.clone().greedy(|_| 0, end - from);
                 self.note(from, &gains);
             }
@@ -229,7 +229,7 @@ mod tests {
                 }
             }
             let hull = Hull { interval: piece.clone(), piece, corners };
-            let real = Real::new(&dag, dag.topological_order(), &hull, &mut Effort(u64::MAX));
+            let real = Real::new(&dag, dag.topological_order(), &hull, &mut Work(u64::MAX));
             let sources = dag.sources().count() as u64;
             let nonsinks = dag.tasks().filter(|&t| !dag.is_sink(t)).count();
             for (t, &best) in best_profile(&dag).iter().enumerate() {

@@ -1,7 +1,6 @@
 //! Why no IC-optimal order exists: checks the reason. Knows nothing of how it was found.
 
 use crate::accepted::Outcome;
-use crate::effort::Effort;
 use crate::exact::{LONGEST_LOOK, Solver};
 use crate::format::{Corner, Refusal, Witness};
 use crate::ground::{Ground, exact_sum, upper};
@@ -9,6 +8,7 @@ use crate::hull::Hull;
 use crate::parts::{Placed, parts, sum};
 use crate::rejected::Rejected;
 use crate::width::{long, narrow, place_of, wide};
+use crate::work::Work;
 use cairn_dag::{Dag, Flow, TaskId};
 use std::collections::BTreeSet;
 
@@ -297,9 +297,9 @@ fn admits(parts: &[&Placed], solver: &mut Solver) -> Option<bool> {
     let mut profiles: Vec<Vec<u64>> = profiles.into_iter().collect::<Option<_>>()?;
     profiles.sort();
     let lists: Vec<&[u64]> = profiles.iter().map(Vec::as_slice).collect();
-    let best = sum(&lists, &mut solver.effort)?;
+    let best = sum(&lists, &mut solver.work)?;
     match solver
-        .effort
+        .work
         .lend(LONGEST_LOOK, |e| has_chain(&profiles, &best, e))?
     {
         false => Some(false),
@@ -313,13 +313,13 @@ const SHARES: u64 = 1000;
 
 /// Whether there is a chain of shares, each larger by one in one part, that reaches `best` at every step; `None` if that
 /// is too much to find out. The profiles are sorted.
-fn has_chain(profiles: &[Vec<u64>], best: &[u64], effort: &mut Effort) -> Option<bool> {
+fn has_chain(profiles: &[Vec<u64>], best: &[u64], work: &mut Work) -> Option<bool> {
     // Parts with equal profiles can stand for each other: their numbers are kept in falling order.
     let mut layer = BTreeSet::from([vec![0usize; profiles.len()]]);
     for t in 1..best.len() {
         let mut next = BTreeSet::new();
         for given in &layer {
-            effort.take(SHARES + long(given.len() * given.len()))?;
+            work.take(SHARES + long(given.len() * given.len()))?;
             for i in 0..given.len() {
                 let stands_for_another =
                     i > 0 && profiles[i - 1] == profiles[i] && given[i - 1] == given[i];

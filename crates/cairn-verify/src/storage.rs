@@ -6,12 +6,12 @@
 
 use crate::accepted::{Accepted, Outcome};
 use crate::cut::{Shown, at_least};
-use crate::effort::Effort;
 use crate::files::Files;
 use crate::format::{Keeping, Reason, Storage};
 use crate::order;
 use crate::rejected::Rejected;
 use crate::width::long;
+use crate::work::Work;
 use cairn_dag::{Flow, TaskId};
 
 /// Steps for all flows together: some seconds.
@@ -23,17 +23,17 @@ pub(crate) fn check(
     storage: &Storage,
     accepted: &mut Accepted,
 ) -> Result<(), Rejected> {
-    check_within(flow, storage, Effort(STEPS), accepted)
+    check_within(flow, storage, Work(STEPS), accepted)
 }
 
 pub(crate) fn check_within(
     flow: &Flow,
     storage: &Storage,
-    mut effort: Effort,
+    mut work: Work,
     accepted: &mut Accepted,
 ) -> Result<(), Rejected> {
     let files = Files::new(flow, &storage.assumed)?;
-    let has_readers_behind = check_readers(flow, &files, &mut effort)?;
+    let has_readers_behind = check_readers(flow, &files, &mut work)?;
     let found = peak_of(flow, &files, &storage.order)?;
     if found != storage.peak {
         return Err(Rejected::OtherPeak(found, storage.peak));
@@ -69,7 +69,7 @@ pub(crate) fn check_within(
             ),
         ));
     }
-    let is_proved = bound_holds(flow, &files, storage, &mut effort)? && has_readers_behind;
+    let is_proved = bound_holds(flow, &files, storage, &mut work)? && has_readers_behind;
     let least = match storage.lower_bound == storage.peak {
         true => ", so that none is better",
         false => "",
@@ -116,7 +116,7 @@ fn peak_of(flow: &Flow, files: &Files, names: &[String]) -> Result<u64, Rejected
 
 /// Whoever reads a file comes after who writes it: else it is not there, and no cut means anything. Says whether that is
 /// shown of all: not where the steps are too few.
-fn check_readers(flow: &Flow, files: &Files, effort: &mut Effort) -> Result<bool, Rejected> {
+fn check_readers(flow: &Flow, files: &Files, work: &mut Work) -> Result<bool, Rejected> {
     let dag = flow.dag();
     for writer in dag.tasks() {
         let readers = || {
@@ -142,7 +142,7 @@ fn check_readers(flow: &Flow, files: &Files, effort: &mut Effort) -> Result<bool
             return Err(Rejected::ReaderBeforeWriter(name.to_owned()));
         }
         // A walk for every such writer is quadratic in all: what it looked at is paid for.
-        if !effort.spend(long(looked)) {
+        if !work.afford(long(looked)) {
             return Ok(false);
         }
     }
@@ -154,7 +154,7 @@ fn bound_holds(
     flow: &Flow,
     files: &Files,
     storage: &Storage,
-    effort: &mut Effort,
+    work: &mut Work,
 ) -> Result<bool, Rejected> {
     let bound = storage.lower_bound;
     let too_high = || Rejected::LowerBoundTooHigh(bound);
@@ -182,7 +182,7 @@ fn bound_holds(
     let question = price_of_question(flow, files);
     for &task in &ids {
         // Every question looks at everything once before a byte flows. What steps are left cannot pay for the rest.
-        if !effort.spend(question) {
+        if !work.afford(question) {
             return Ok(false);
         }
         let others: Vec<usize> = ids.iter().copied().filter(|&t| t != task).collect();
@@ -195,7 +195,7 @@ fn bound_holds(
         }
         // What must lie there before it, beside its own; nothing where its own alone is enough.
         let goal = bound.saturating_sub(files.own(task));
-        match at_least(flow.dag(), files, &within, &out, goal, effort) {
+        match at_least(flow.dag(), files, &within, &out, goal, work) {
             Shown::Yes => (),
             Shown::No => return Err(too_high()),
             Shown::Impossible => {

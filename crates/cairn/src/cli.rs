@@ -7,8 +7,8 @@ mod running;
 mod worlds;
 
 pub(crate) use self::parts::{
-    Choices, Contender, Contest, Disk, Executed, Expected, Input, LimitFlags, Policy, Runs,
-    TieRule, Times, Wanted, World, WorldName,
+    Choices, Contender, ContestFlags, DiskFlags, Executed, Expected, Input, LimitFlags, Policy,
+    Runs, TieRule, Times, Wanted, World, WorldName,
 };
 use self::planning::families_help;
 pub(crate) use self::planning::{Batch, Convert, Drawing, Explain, Gen, Plan, Prio, Show, Verify};

@@ -41,7 +41,6 @@ mod worth;
 
 use crate::cli::Command;
 use crate::failure::Failure;
-use crate::input;
 use crate::limits::Limits;
 use crate::output::Output;
 
@@ -53,7 +52,7 @@ pub(crate) struct Ready {
     /// Whether this process runs tasks.
     pub(crate) runs_tasks: bool,
     // In a box: `main` sets threads and signals between checking flags and doing the work, for all commands alike.
-    pub(crate) work: Box<Work>,
+    pub(crate) work: Box<Action>,
 }
 
 /// What Ctrl-C means to a command.
@@ -68,7 +67,7 @@ pub(crate) enum Interrupts {
 }
 
 /// What a command does, and prints.
-type Work = dyn FnOnce(&Output) -> Result<(), Failure>;
+type Action = dyn FnOnce(&Output) -> Result<(), Failure>;
 
 /// Work that nobody has to limit.
 fn ready(work: impl FnOnce(&Output) -> Result<(), Failure> + 'static) -> Ready {
@@ -112,8 +111,8 @@ pub(crate) fn prepare(command: Command, out: &Output) -> Result<Ready, Failure> 
         Command::Info(input) => ready(move |out| info::run(&input, out)),
         Command::Check(input) => ready(move |out| check::run(&input, out)),
         Command::Convert(flags) => {
-            let format = convert::format(&flags)?;
-            ready(move |out| convert::run(&flags, format, out))
+            let settings = convert::Settings::new(flags)?;
+            ready(move |out| convert::run(&settings, out))
         }
         Command::Gen(flags) => {
             let settings = generate::Settings::new(flags)?;
@@ -124,8 +123,8 @@ pub(crate) fn prepare(command: Command, out: &Output) -> Result<Ready, Failure> 
             within(settings.limits, move |out| plan::run(&settings, out))
         }
         Command::Verify(flags) => {
-            input::check(&flags.input, &flags.executed)?;
-            ready(move |out| verify::run(&flags, out))
+            let settings = verify::Settings::new(flags)?;
+            ready(move |out| verify::run(&settings, out))
         }
         Command::Prio(flags) => {
             let settings = prio::Settings::new(flags, out)?;
@@ -136,9 +135,8 @@ pub(crate) fn prepare(command: Command, out: &Output) -> Result<Ready, Failure> 
             within(settings.limits, move |out| explain::run(&settings, out))
         }
         Command::Batch(flags) => {
-            input::check(&flags.input, &flags.executed)?;
-            let limits = Limits::new(&flags.limits)?;
-            within(limits, move |out| batch::run(&flags, &limits, out))
+            let settings = batch::Settings::new(flags)?;
+            within(settings.limits, move |out| batch::run(&settings, out))
         }
         // Before the plain one: with many worlds it is a study, and has other settings.
         Command::Simulate(flags) if flags.grid || flags.pools => {
@@ -169,7 +167,7 @@ pub(crate) fn prepare(command: Command, out: &Output) -> Result<Ready, Failure> 
             let settings = work::Settings::new(flags)?;
             running(move |out| work::run(settings, out))
         }
-        Command::Confine(flags) => ready(move |_| work::confine(flags)),
+        Command::Confine(flags) => ready(move |_| work::confine(&flags)),
         Command::Status(flags) => {
             let caller = remote::caller(&flags.server)?;
             ready(move |out| remote::status(&caller, flags.once, out))
@@ -194,7 +192,10 @@ pub(crate) fn prepare(command: Command, out: &Output) -> Result<Ready, Failure> 
             let caller = remote::caller(&flags)?;
             ready(move |_| remote::export(&caller))
         }
-        Command::Times(flags) => ready(move |out| times::run(&flags, out)),
+        Command::Times(flags) => {
+            let settings = times::Settings::new(flags)?;
+            ready(move |out| times::run(&settings, out))
+        }
         Command::Show(flags) => {
             let settings = show::Settings::new(flags)?;
             within(settings.limits, move |out| show::run(&settings, out))

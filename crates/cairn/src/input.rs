@@ -46,26 +46,66 @@ pub(crate) fn folder(input: &cli::Input) -> &Path {
     }
 }
 
-/// Refuses what can be seen to be wrong before anything is read.
-pub(crate) fn check(input: &cli::Input, executed: &cli::Executed) -> Result<(), Failure> {
-    match executed.executed == "@-" && input.file == Path::new("-") {
-        false => Ok(()),
-        true => Err(Failure::usage(
-            "standard input cannot be both the workflow and the list of executed tasks",
-            "name a file for one of them",
-        )),
-    }
-}
+/// Every file that flags name to be read, with what it is to the command; the workflow first, where there is one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Named(Vec<(&'static str, PathBuf)>);
 
-/// Every file that flags name to be read: the workflow, the list of executed tasks, logs.
-pub(crate) fn named(
-    input: &cli::Input,
-    executed: &cli::Executed,
-    logs: &[PathBuf],
-) -> Vec<PathBuf> {
-    let list = executed.executed.strip_prefix('@').map(PathBuf::from);
-    let named = std::iter::once(input.file.clone()).chain(list);
-    named.chain(logs.iter().cloned()).collect()
+impl Named {
+    /// The workflow, and the list of executed tasks where that is a file.
+    pub(crate) fn new(input: &cli::Input, executed: &cli::Executed) -> Named {
+        let list = executed.executed.strip_prefix('@').map(PathBuf::from);
+        let list: Vec<PathBuf> = list.into_iter().collect();
+        Named::of("the workflow", [&input.file]).and("the list of executed tasks", &list)
+    }
+
+    /// Files that are the same thing to the command.
+    pub(crate) fn of<'a>(
+        what: &'static str,
+        files: impl IntoIterator<Item = &'a PathBuf>,
+    ) -> Named {
+        Named::default().and(what, files)
+    }
+
+    /// And these.
+    pub(crate) fn and<'a>(
+        mut self,
+        what: &'static str,
+        files: impl IntoIterator<Item = &'a PathBuf>,
+    ) -> Named {
+        let files = files.into_iter().map(|file| (what, file.clone()));
+        self.0.extend(files);
+        self
+    }
+
+    /// And the logs that tell how long tasks take.
+    pub(crate) fn logs(self, times: &cli::Times) -> Named {
+        self.and("a log", &times.times)
+    }
+
+    /// And what tells of workers.
+    pub(crate) fn world(self, world: &cli::World) -> Named {
+        let named = self.and("a log", &world.world_from);
+        named.and("the record of workers", &world.trace)
+    }
+
+    pub(crate) fn paths(&self) -> Vec<&Path> {
+        self.0.iter().map(|(_, path)| path.as_path()).collect()
+    }
+
+    /// Refuses what can be seen to be wrong before anything is read: standard input is gone when it was read once.
+    pub(crate) fn checked(self) -> Result<Named, Failure> {
+        let mut piped = self.0.iter().filter(|(_, path)| path == Path::new("-"));
+        match (piped.next(), piped.next()) {
+            (Some((one, _)), Some((other, _))) => Err(Failure::usage(
+                match one == other {
+                    true => format!("standard input cannot be {one} twice"),
+                    false => format!("standard input cannot be both {one} and {other}"),
+                },
+                "name a file for one of them",
+            )),
+            _ => Ok(self),
+        }
+    }
 }
 
 /// Reads the input, all of it, or fails with every problem found.
@@ -252,10 +292,7 @@ pub(crate) fn open_rest(
     } = open_whole(input, executed, out)?;
     let whole = flow.dag().len();
     let count = is_executed.iter().filter(|&&e| e).count();
-    let needed = flow.dag().tasks().filter(|t| is_executed[t.index()]);
-    let is_left = |t: &TaskId| !is_executed[t.index()];
-    let needed = needed.filter(|&t| flow.dag().children(t).iter().any(is_left));
-    let needed = needed.count();
+    let needed = flow.still_needed(&is_executed);
     let flow = match count {
         0 => flow,
         _ => (flow.rest(&is_executed)).map_err(|e| Failure::usage(e.to_string(), ""))?,

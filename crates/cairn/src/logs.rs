@@ -1,7 +1,7 @@
 //! Logs of earlier runs as commands use them: read or refused, times given to tasks, workers in the words of flags. Knows no
 //! format.
 
-use crate::cli;
+use crate::cli::{self, WorldName};
 use crate::failure::Failure;
 use crate::input::Read;
 use crate::output::Output;
@@ -13,6 +13,7 @@ use cairn_formats::times::{self, Assigned, Ended, Fitted, Job, Log, LogFormat, S
 use cairn_formats::{ReadLimits, Report};
 use cairn_serve::AttemptEnd;
 use cairn_serve::store::{FILE, StoreError};
+use cairn_sim::Spread;
 use std::path::{Path, PathBuf};
 
 /// All logs, or every problem of the first that cannot be read.
@@ -186,45 +187,59 @@ pub(crate) fn fit(paths: &[PathBuf]) -> Result<Fitted, Failure> {
 // A judgement: without such a time workers that went away would never come back.
 const AWAY: f64 = 60.0;
 
-/// The flags that stand for fitted workers, for [`crate::cli::World`] and for people.
-pub(crate) fn flags(fitted: &Fitted) -> Vec<(&'static str, String)> {
-    // Not down to 0, which no flag takes for a time.
-    let round = |seconds: f64| format!("{}", ((seconds * 10.0).round() / 10.0).max(0.1));
-    let mut flags = Vec::new();
+/// Fitted workers as flags give them.
+pub(crate) fn world(fitted: &Fitted) -> cli::World {
+    // Tenths tell enough; not down to 0, which no flag takes for a time.
+    let round = |seconds: f64| ((seconds * 10.0).round() / 10.0).max(0.1);
+    let spread = |mean: f64| Spread::Exponential { mean: round(mean) };
+    let mut world = cli::World::default();
     match &fitted.crew {
-        Some(crew) if crew.is_one_machine() => flags.push(("--slots", crew.cpus.to_string())),
+        Some(crew) if crew.is_one_machine() => world.slots = Some(crew.cpus),
         Some(crew) => {
-            flags.push(("--world", "pool".to_owned()));
-            flags.push(("--workers", crew.workers.to_string()));
-            if crew.cpus > 1 {
-                flags.push(("--cores", crew.cpus.to_string()));
-            }
-            if let Some(joins) = crew.joins {
-                flags.push(("--join", round(joins)));
-            }
-            if let Some(stay) = crew.stay {
-                flags.push(("--stay", format!("exp:{}", round(stay))));
-            }
+            world.world = Some(WorldName::Pool);
+            world.workers = Some(crew.workers);
+            world.cores = Some(crew.cpus).filter(|&cpus| cpus > 1);
+            world.join = crew.joins.map(round);
+            world.stay = crew.stay.map(spread);
         }
         None => {
-            flags.push(("--slots", fitted.slots.to_string()));
-            if let Some(up) = fitted.up {
-                flags.push(("--up", format!("exp:{}", round(up))));
-                let down = fitted.down.unwrap_or(AWAY);
-                flags.push(("--down", format!("exp:{}", round(down))));
-            }
+            world.slots = Some(fitted.slots);
+            world.up = fitted.up.map(spread);
+            let down = fitted.up.map(|_| fitted.down.unwrap_or(AWAY));
+            world.down = down.map(spread);
         }
     }
     // Less would be written as 0.00.
-    if let Some(sigma) = fitted.speed.filter(|s| *s >= 0.005) {
-        flags.push(("--speed", format!("lognormal:1:{sigma:.2}")));
-    }
-    flags
+    let sigma = fitted.speed.filter(|s| *s >= 0.005);
+    world.speed = sigma.map(|sigma| Spread::LogNormal {
+        median: 1.0,
+        sigma: (sigma * 100.0).round() / 100.0,
+    });
+    world
 }
 
 /// The same as one would type them.
 pub(crate) fn typed(fitted: &Fitted) -> String {
-    let words = flags(fitted).into_iter();
-    let words = words.map(|(flag, value)| format!("{flag} {value}"));
+    let world = world(fitted);
+    let number = |n: Option<u32>| n.map(|n| n.to_string());
+    let spread = |spread: Option<Spread>| {
+        spread.map(|spread| match spread {
+            Spread::LogNormal { median, sigma } => format!("lognormal:{median}:{sigma:.2}"),
+            other => format!("exp:{}", other.mean()),
+        })
+    };
+    let flags = [
+        ("--slots", number(world.slots)),
+        ("--world", world.world.map(|_| "pool".to_owned())),
+        ("--workers", number(world.workers)),
+        ("--cores", number(world.cores)),
+        ("--join", world.join.map(|seconds| seconds.to_string())),
+        ("--stay", spread(world.stay)),
+        ("--up", spread(world.up)),
+        ("--down", spread(world.down)),
+        ("--speed", spread(world.speed)),
+    ];
+    let words = flags.into_iter();
+    let words = words.filter_map(|(flag, value)| Some(format!("{flag} {}", value?)));
     words.collect::<Vec<_>>().join(" ")
 }

@@ -1,10 +1,24 @@
-//! Numbers with the words they count: `1 task`, `2 tasks`, `a, b, c and 4 more`. Knows nothing else.
+//! Numbers with the words they count: `1 task`, `2 tasks`, `a, b, c and 4 more`, `90 min`. Knows nothing else.
 
 /// A number and its noun, which takes an s unless there is exactly one.
 pub(crate) fn counted(number: usize, noun: &str) -> String {
     match number {
         1 => format!("1 {noun}"),
         _ => format!("{number} {noun}s"),
+    }
+}
+
+/// A time with two digits or so, as people read it at a glance.
+pub(crate) fn span(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match whole {
+        // Up to a hundred of a unit: "95 s" and "90 min" need no decimals, "1.6 min" would.
+        0..10 => format!("{seconds:.1} s"),
+        10..100 => format!("{whole} s"),
+        100..6000 => format!("{} min", (seconds / 60.0).round()),
+        // Two days: "47.5 h" still tells when today or tomorrow.
+        6000..172_800 => format!("{:.1} h", seconds / 3600.0),
+        _ => format!("{:.1} days", seconds / 86_400.0),
     }
 }
 

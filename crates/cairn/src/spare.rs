@@ -1,4 +1,4 @@
-//! Nothing that was read is written over. Knows paths, not what is in the files.
+//! Where things are written: nothing that was read is written over, and the folder is there. Knows paths, not what is in the files.
 
 use crate::failure::Failure;
 use std::path::Path;
@@ -24,6 +24,18 @@ pub(crate) fn none_of<P: AsRef<Path>>(read: &[P], out: &Path, cure: &str) -> Res
             cure,
         )),
     }
+}
+
+/// Refuses a file in a folder that is not there, as writing it would: before the work that it is to hold.
+pub(crate) fn has_folder(out: &Path) -> Result<(), Failure> {
+    let folder = out.parent().filter(|folder| *folder != Path::new(""));
+    let found = folder.map_or(Ok(true), |folder| folder.metadata().map(|f| f.is_dir()));
+    let error = match found {
+        Ok(true) => return Ok(()),
+        Ok(false) => std::io::ErrorKind::NotADirectory.into(),
+        Err(error) => error,
+    };
+    Err(Failure::writing(&out.display().to_string(), &error))
 }
 
 /// Whether both paths lead to one file, by whatever links.

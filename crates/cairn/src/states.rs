@@ -27,11 +27,8 @@ pub(crate) fn of_file(file: &Path) -> Result<PathBuf, Failure> {
     let here = std::env::current_dir().and_then(|here| here.canonicalize());
     let home = real.parent();
     if home.is_some_and(|home| here.is_ok_and(|here| here != home)) {
-        // FNV-1a and none of the standard library's: a later version must find the same folder.
-        let digest = (real.as_os_str().as_encoded_bytes().iter())
-            .fold(0xcbf2_9ce4_8422_2325u64, |digest, &byte| {
-                (digest ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-            });
+        // None of the standard library's: a later version must find the same folder.
+        let digest = cairn_serve::digest(real.as_os_str().as_encoded_bytes());
         // Thirty-two bits: names of files are told apart by it, not secrets.
         folder.push(format!("-{:08x}", digest as u32));
     }

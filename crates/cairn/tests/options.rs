@@ -320,6 +320,82 @@ fn bad_flags_are_told_before_the_file_is_opened() {
         ("simulate FILE --quorum 4", "--volunteers"),
         ("simulate FILE --volunteers --disk 1GB", "--disk"),
         ("simulate FILE -o x.gif", "x.gif"),
+        ("simulate FILE --policies ic,ic", "'ic' is given twice"),
+        (
+            "simulate FILE --policies ic,fifo,ic --grid -o out",
+            "'ic' is given twice",
+        ),
+        (
+            "simulate FILE second.dag",
+            "second.dag is one workflow more",
+        ),
+        ("simulate FILE --grid -o out --dispatch aware", "--dispatch"),
+        (
+            "simulate FILE -o nowhere/x.svg",
+            "cannot write nowhere/x.svg",
+        ),
+        ("show FILE -o nowhere/x.svg", "cannot write nowhere/x.svg"),
+        (
+            "plan FILE --certificate nowhere/x.json",
+            "cannot write nowhere/x.json",
+        ),
+        ("explain t --live URL --token-file FILE --quick", "--quick"),
+        (
+            "explain t --live URL --token-file FILE --executed a",
+            "--executed",
+        ),
+        (
+            "explain t --live URL --token-file FILE --format dot",
+            "--format",
+        ),
+        (
+            "submit FILE --engine slurm --dry-run -o out --watch",
+            "--watch",
+        ),
+        (
+            "submit FILE --engine slurm --dry-run -o out --max-queued 3",
+            "--max-queued",
+        ),
+        ("submit FILE --engine dask --poll 3", "--poll is for Slurm"),
+        ("run --family mesh:3 --run true --policy ic", "--policy"),
+        ("run --family mesh:3 --run true --times FILE", "--times"),
+        (
+            "run --family mesh:3 --run true --ignore-files",
+            "--ignore-files",
+        ),
+        (
+            "serve --family mesh:3 --run true --state out --slots 4",
+            "a family has the best one by itself",
+        ),
+        (
+            "serve --family mesh:3 --run true --state out --world-from FILE",
+            "a family has the best one by itself",
+        ),
+        (
+            "serve FILE --state out --volunteers 1 --quorum 3",
+            "there are tokens for 1",
+        ),
+        ("serve FILE --state out --book Cargo.toml", "Cargo.toml"),
+        (
+            "verify - -",
+            "cannot be both the workflow and the certificate",
+        ),
+        ("plan - --times -", "cannot be both the workflow and a log"),
+        (
+            "prio - --policy auto --world trace --trace -",
+            "the record of workers",
+        ),
+        ("times - -", "cannot be a log twice"),
+        ("study - - -o out", "cannot be a workflow twice"),
+        ("run - --times -", "cannot be both the workflow and a log"),
+        (
+            "submit - --engine dask --times -",
+            "cannot be both the workflow and a log",
+        ),
+        (
+            "serve - --state out --times -",
+            "cannot be both the workflow and a log",
+        ),
         ("simulate FILE --time-limit -1", "--time-limit -1"),
         ("study FILE -o out --runs 0", "zero runs"),
         ("study FILE -o out --gaps 1,0", "the mean gap"),
@@ -350,23 +426,62 @@ fn bad_flags_are_told_before_the_file_is_opened() {
 
 /// What only the file can tell is told before it is planned: this plan would take longer than the test waits.
 #[test]
-fn a_cap_that_the_input_forbids_is_told_before_the_plan() {
-    let made = cairn(&["gen", "layered", "60", "60", "3", "--to", "dagman"]).stdout;
-    for (cap, word) in [("2", "no order stays under"), ("1GB", "no file sizes")] {
-        let args = [
-            "plan",
-            "-",
-            "--thorough",
-            "--time-limit",
-            "500",
-            "--memory-cap",
-            cap,
-        ];
+fn what_the_input_forbids_is_told_before_the_plan() {
+    let bare = cairn(&["gen", "layered", "60", "60", "3"]).stdout;
+    let with = |fields: &dyn Fn(usize) -> Value| -> String {
+        let tasks = bare.lines().enumerate().map(|(i, line)| {
+            let mut task: Value = serde_json::from_str(line).unwrap();
+            let fields = fields(i);
+            for (name, value) in fields.as_object().unwrap() {
+                task[name] = value.clone();
+            }
+            format!("{task}\n")
+        });
+        tasks.collect()
+    };
+    let sized =
+        with(&|i| serde_json::json!({ "outputs": [{ "path": format!("f{i}"), "bytes": 5000 }] }));
+    let wide = with(&|i| serde_json::json!({ "cpus": if i == 7 { 8 } else { 1 } }));
+    let cases = [
+        (&bare, "plan --memory-cap 2", "no order stays under"),
+        (&bare, "plan --memory-cap 1GB", "no file sizes"),
+        (&sized, "plan --memory-cap 1kB", "no order stays within 1kB"),
+        (
+            &sized,
+            "show --disk 1kB -o x.svg",
+            "no order stays within 1kB",
+        ),
+        (
+            &bare,
+            "plan --policy auto --world-durations file",
+            "no durations",
+        ),
+        (
+            &bare,
+            "prio --policy auto --world pool --bandwidth 1e6",
+            "no sizes of files",
+        ),
+        (&bare, "prio -o nowhere/x.jsonl", "cannot write nowhere"),
+        (
+            &wide,
+            "simulate --world pool --cores 4",
+            "needs 8 cores, but a worker has 4",
+        ),
+        (
+            &bare,
+            "simulate --world pool --up const:0.5 --down 1 --durations unit",
+            "help: let workers be up longer",
+        ),
+    ];
+    for (flow, line, word) in cases {
+        let (command, flags) = line.split_once(' ').unwrap();
+        let mut args = vec![command, "-", "--thorough", "--time-limit", "500"];
+        args.extend(flags.split(' '));
         let started = std::time::Instant::now();
-        let run = cairn_with_input(&args, made.as_bytes());
-        assert_eq!(run.code, 2, "{run:?}");
-        assert!(run.stderr.contains(word), "{run:?}");
-        assert!(started.elapsed().as_secs() < 60, "it was planned");
+        let run = cairn_with_input(&args, flow.as_bytes());
+        assert_eq!(run.code, 2, "{line}: {run:?}");
+        assert!(run.stderr.contains(word), "{line}: {run:?}");
+        assert!(started.elapsed().as_secs() < 60, "{line}: it was planned");
     }
 }
 

@@ -378,3 +378,31 @@ fn what_an_engine_is_not_told_is_counted_and_limits_are_in_the_scripts() {
         );
     }
 }
+
+/// What is wrong whatever the order is told before one is looked for, and before a folder is made.
+#[test]
+fn what_no_order_mends_is_told_before_the_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let said = submit(folder.path(), "slurm", &["--cancel", "--json"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let value: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(value, serde_json::json!({ "cancelled": 0 }));
+    let mut refused = vec![];
+    // Here is no Slurm, or nobody answers.
+    let slurm = submit(folder.path(), "slurm", &[]);
+    if slurm.code == 2 {
+        refused.push(slurm);
+    }
+    std::fs::write(at("workflow.yml"), FLOW).unwrap();
+    let args = "submit workflow.yml --format toml --engine pegasus --dry-run -o .";
+    let args: Vec<&str> = args.split(' ').collect();
+    let over = cairn_at(folder.path(), 400, &args, b"");
+    assert!(over.stderr.contains("would be overwritten"), "{over:?}");
+    refused.push(over);
+    for run in refused {
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(!run.stderr.contains("order:"), "{run:?}");
+    }
+    assert!(!at(".cairn").exists(), "nothing is written");
+}

@@ -3,7 +3,7 @@
 use super::subjects::Subject;
 use cairn_dag::{Dag, TaskId};
 use cairn_plan::policy::{Rule, Rules, fifo};
-use cairn_plan::{Plan, plan};
+use cairn_plan::{Plan, Work, plan};
 use cairn_sim::{
     Breaks, Crew, Lease, Measure, Options, Plays, Policy, PoolSettings, STUDY_POOLS, Spread,
     Workload, World, choose, simulate, usual_worlds,
@@ -160,10 +160,15 @@ impl Laboratory {
             if open.is_empty() {
                 continue;
             }
-            let plan = made
-                .get_or_insert_with(|| plan(dag, &cairn_plan::PlanEffort::default(), &|| false));
+            let plan = made.get_or_insert_with(|| {
+                plan(
+                    dag,
+                    &cairn_plan::PlanEffort::default(),
+                    &mut Work::unlimited(),
+                )
+            });
             let rules = Rules::new(dag, plan.survey().blocks(), &plan.order, takes.seconds);
-            let field = rules.candidates(Rule::ALL.len(), &|| false);
+            let field = rules.candidates(Rule::ALL.len(), &mut Work::unlimited());
             let runs = Plays::for_dag(dag.len(), field.len(), 2)
                 .runs
                 .min(self.runs);

@@ -121,6 +121,7 @@ const CATALOGUE: &[FamilyUsage] = catalogue! {
             skip: words.options.skip.unwrap_or(1),
         };
     "composite", "BLOCKS", ["size"], "random composite of W, M, N, C, Q and K blocks",
+        // Four: chosen by eye.
         |words| Family::Composite { blocks: words.number(0)?, size: words.options.size.unwrap_or(4) };
     "random", "N P", [], "random dag G(n,p): N tasks, each pair joined with probability P",
         |words| Family::ErdosRenyi { tasks: words.number(0)?, p: words.probability(1)? };

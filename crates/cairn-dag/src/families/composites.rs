@@ -108,6 +108,7 @@ fn expansive_block(sources: u32, phi: u32, dice: &mut Dice) -> Result<Block, Fam
     dice.shuffle(&mut ends);
     let mut rest = &ends[..];
     while rest.len() >= 2 {
+        // Small joins: chosen by eye.
         let size = (wide(dice.between(2, 4))).min(rest.len());
         let mut group = rest[..size].to_vec();
         rest = &rest[size..];

@@ -3,12 +3,9 @@
 use super::Tuning;
 use super::fates::{Fate, Fates};
 use super::ranked::Ranked;
+use crate::budgets::skeleton::DRAWS;
 use crate::{narrow, wide};
 use cairn_kernel::{Stopped, Work};
-
-/// Tasks drawn for each hub; the one with the most paths of two arcs through it wins.
-// Chosen by eye: the best of eight is among the best eighth, and which hubs are tried changes the time alone.
-const DRAWS: usize = 8;
 
 /// Finds shortcuts among the open arcs by rounds of up to 64 hubs, spread over the ranks. An arc u→v is a shortcut
 /// when u reaches a hub that reaches v. A round takes O(tasks + arcs); there is another for as long as each

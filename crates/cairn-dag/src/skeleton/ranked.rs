@@ -1,6 +1,7 @@
 //! A dag whose tasks are renumbered by topological rank, level after level. Knows task ids by one table only.
 
 use crate::{Dag, TaskId, narrow, wide};
+use cairn_kernel::places;
 use std::ops::Range;
 
 /// Arcs between ranks. A parent's rank is smaller than its child's, and the ranks of a level are contiguous, so
@@ -32,10 +33,7 @@ impl Ranked {
     pub(super) fn new(dag: &Dag) -> Ranked {
         // The order is first come, first served, hence sorted by level.
         let task = dag.topological_order().to_vec();
-        let mut rank = vec![0u32; dag.len()];
-        for (at, task) in task.iter().enumerate() {
-            rank[task.index()] = narrow(at);
-        }
+        let rank = places(&task);
         let mut ranked = Ranked {
             node: vec![Node::default(); task.len() + 1],
             child: vec![0; dag.arc_count()],

@@ -2,15 +2,19 @@
 
 /// The mean of a log-normal time of this median and this variance of its logarithm, given that it is longer than `elapsed`.
 pub(super) fn mean_beyond(median: f64, variance: f64, elapsed: f64) -> f64 {
+    // A deviation below one percent: as good as known, and the quotient below would be of two numbers near 0.
     if variance < 1e-4 {
         return median.max(elapsed);
     }
     let deviation = variance.sqrt();
     if elapsed < 0.2 * median {
-        // Hardly anything ends so soon. Where little is known, half a variance would be a wild guess.
+        // A judgement, as the half below: with the usual deviations hardly anything ends so soon, so that nothing is learnt
+        // from its being out. Where little is known, half a variance would be a wild guess.
         return median * libm::exp(variance.min(0.5) / 2.0);
     }
     let z = libm::log(median / elapsed) / deviation;
+    // Five deviations late: `below` is less than a millionth, and the model is wrong rather than the task unlucky. A
+    // fourth of a deviation more is a judgement, near what the quotient comes to there.
     if z < -5.0 {
         return elapsed * (1.0 + deviation / 4.0);
     }

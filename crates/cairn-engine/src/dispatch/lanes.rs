@@ -206,13 +206,6 @@ impl Lanes {
         own.filter(|&lane| self.lanes[lane.index()].busy.is_none())
     }
 
-    /// What a worker runs.
-    pub(super) fn tasks_of(&self, worker: u32) -> Vec<u32> {
-        let own = self.of[wide(worker)].iter();
-        own.filter_map(|&lane| Some(self.busy(lane)?.task))
-            .collect()
-    }
-
     /// Lanes that run a task, the newest first.
     pub(super) fn running(&self, task: u32) -> impl Iterator<Item = LaneId> + '_ {
         std::iter::successors(self.newest[wide(task)], |lane| {

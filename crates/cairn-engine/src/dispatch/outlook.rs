@@ -2,15 +2,12 @@
 
 use super::unlocks::Unlocks;
 use crate::book::{Book, KindId};
+use crate::budgets::dispatch::PIECES;
 use cairn_dag::{Dag, TaskId, narrow, wide};
 use cairn_kernel::{NONE, places};
 use cairn_theory::game::Standing;
 use std::collections::BTreeSet;
 
-/// Tasks are added up in no more than about so many pieces; smaller dags one by one.
-// All are gone over for every horizon. In pieces of several tasks it is too long by one piece's work at the most. How many is a
-// judgement.
-const PIECES: usize = 512;
 /// Levels are computed anew when a kind takes longer or shorter than they say by more than this (a logarithm).
 // That goes over all tasks and arcs: a kind that only wavers is no reason for it. The number is the prototype's.
 const MOVED: f64 = 0.15;

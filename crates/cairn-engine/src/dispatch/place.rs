@@ -2,12 +2,9 @@
 
 use super::lanes::{Free, LaneId};
 use super::{Dispatch, Fit, Move};
+use crate::budgets::dispatch::ELIGIBLE;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
-
-/// How many eligible tasks are looked at.
-// The prototype's: so a request costs some hundred comparisons, however many tasks are eligible; `fill` sees to the rest.
-pub(super) const LOOK: usize = 64;
 
 /// A lane as a task finds it: free at a time, after what was kept for it before.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,7 +91,7 @@ impl SpeedClass<'_> {
 impl Dispatch {
     /// What eligible tasks start at whom. `fit` says whether a worker can do a task, once it has stopped another where one is
     /// named. The moves hold together, and for the moment at which they were asked for.
-    pub fn place(
+    pub(crate) fn place(
         &mut self,
         now: f64,
         asking: &[(u32, usize)],
@@ -117,7 +114,7 @@ impl Dispatch {
         let mut moves = Vec::new();
         let mut kept = Vec::new();
         let mut looked = 0;
-        for task in self.outlook.eligible().take(LOOK) {
+        for task in self.outlook.eligible().take(ELIGIBLE) {
             if left == 0 {
                 break;
             }
@@ -155,12 +152,12 @@ impl Dispatch {
             classes[i].keep(head, end);
             heads[i] = classes[i].head(now);
         }
-        if left > 0 && looked == LOOK {
+        if left > 0 && looked == ELIGIBLE {
             self.fill(&idle, &mut moves, fit);
         }
         if moves.is_empty() && self.lanes.busy_count() == 0 {
             // Whoever waits for somebody that is not at work waits for ever.
-            let mut tasks = self.outlook.eligible().take(LOOK);
+            let mut tasks = self.outlook.eligible().take(ELIGIBLE);
             let first = tasks.find_map(|task| Some((task, self.able(task, &idle, &[], fit)?)));
             moves.extend(first);
         }
@@ -225,11 +222,11 @@ impl Dispatch {
         fit: &mut dyn FnMut(u32, u32, Option<u32>) -> Fit,
     ) {
         let taken: Vec<LaneId> = moves.iter().map(|&(_, lane)| lane).collect();
-        let mut rest = self.outlook.eligible().skip(LOOK);
+        let mut rest = self.outlook.eligible().skip(ELIGIBLE);
         for &lane in idle.iter().filter(|lane| !taken.contains(lane)) {
             let worker = self.lanes.worker(lane);
             // What one was shown and cannot do is not shown to the next: else each would go over all that is eligible.
-            let mut some = rest.by_ref().take(LOOK);
+            let mut some = rest.by_ref().take(ELIGIBLE);
             match some.find(|&t| fit(t, worker, None) == Fit::Now) {
                 Some(task) => moves.push((task, lane)),
                 None => break,

@@ -2,6 +2,7 @@
 
 use super::lanes::{Busy, LaneId};
 use super::{Dispatch, Move};
+use crate::budgets::dispatch::{COPIES, ENDS, LATEST, MISSES};
 
 /// A copy must be expected in less than this share of what the running one still takes.
 // With this and a whole deviation of hope makespans over eight dags and three spreads were 1 to 3 % nearer to HEFT than with 0.8
@@ -13,18 +14,6 @@ const LAST: f64 = 0.6;
 /// How much of the doubt about two speeds speaks for trying.
 // Measured together with `SOONER`.
 const HOPE: f64 = 1.0;
-/// The most copies of a task at a time.
-// The prototype's: with three, copies were 1.6 to 3.6 % of all executions.
-const COPIES: usize = 3;
-/// How many running tasks are considered, of those that end last.
-// Each is weighed for every idle lane; how many is a judgement.
-const LATEST: usize = 16;
-/// Among how many of those that end last these are looked for: some have as many copies as they may.
-// A judgement: a request must not go over all that runs.
-const LOOKS: usize = 256;
-/// After so many idle lanes in a row for whom there is nothing, slower ones are not asked.
-// The fastest come first: what is worth nothing to them is hardly worth anything to slower ones. A judgement.
-const MISSES: usize = 8;
 
 /// A running task.
 struct Late {
@@ -191,7 +180,7 @@ impl Dispatch {
     /// Of the running tasks that are over after so many seconds or later, with all that comes after them, those that end last and
     /// may have one more copy.
     fn latest(&self, now: f64, since: f64) -> impl Iterator<Item = u32> + '_ {
-        let late = self.ends.iter().rev().take(LOOKS);
+        let late = self.ends.iter().rev().take(ENDS);
         let late = late.take_while(move |&&(end, _)| f64::from_bits(end) - now >= since);
         let late = late.map(|&(_, task)| task);
         let late = late.filter(|&task| self.lanes.running(task).count() < COPIES);

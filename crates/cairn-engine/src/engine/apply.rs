@@ -245,7 +245,7 @@ impl<P: Position> Engine<P> {
         if self.is_vouched_for(lease) {
             let here = self.here.iter().map(|w| &self.workers[w.index()]);
             // No limit grows beyond what the largest worker has, or the task would fit nobody any more.
-            let most = here.map(|w| w.offer.memory.unwrap_or(u64::MAX)).max();
+            let most = here.map(|w| w.offer.most_memory()).max();
             let tries = self.tries.entry(task).or_default();
             tries.failed(token, cause, &needs, most.unwrap_or(u64::MAX));
         }

@@ -3,6 +3,7 @@
 
 use super::Engine;
 use super::wanted::Place;
+use crate::budgets::request::LONGEST_OUT;
 use crate::queue::ClassId;
 use crate::{
     ClientId, Granted, Moment, Needs, Outbox, Position, Refusal, Span, Task, WhyNot, WorkerId,
@@ -13,9 +14,6 @@ use std::cmp::Reverse;
 /// For so long what is to be tried again is kept for reliable clients, where there are some.
 // As BOINC does: retries go to reliable hosts first. Not for long: those may be busy. The minute is a judgement.
 const KEPT: Span = Span::seconds(60);
-/// So many tasks that are longest out are looked at when somebody fast has nothing to do.
-// A request must not go over all that is out; how many is a judgement.
-const LOOKS: usize = 256;
 
 /// Who asks for copies.
 struct Asking {
@@ -288,7 +286,7 @@ impl<P: Position> Engine<P> {
             let takes = self.trust.takes(self.rules.kind(task));
             takes.is_some_and(|t| now.since(since).0 > t.0.saturating_mul(times))
         };
-        let longest = self.trust.longest_out().take(LOOKS);
+        let longest = self.trust.longest_out().take(LONGEST_OUT);
         let late: Vec<Task> = longest.filter(late).map(|(_, task)| task).collect();
         let mut best = None;
         for task in late {

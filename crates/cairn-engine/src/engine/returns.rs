@@ -5,8 +5,8 @@ use super::Engine;
 use crate::leases::Lease;
 use crate::trust::End;
 use crate::{
-    Cause, ClientId, Digest, Event, Moment, Outbox, Outcome, Position, Receipt, Release, Returned,
-    Task, Token, Verdict, WorkerId,
+    Agreement, Cause, ClientId, Digest, Event, Moment, Outbox, Outcome, Position, Receipt, Release,
+    Returned, Task, Token, WorkerId,
 };
 use cairn_theory::game::Standing;
 
@@ -163,7 +163,7 @@ impl<P: Position> Engine<P> {
     /// to their places first.
     pub fn foresee(&self, task: Task, token: Token, digest: Digest) -> Option<Token> {
         match self.trust.foresee(task, token, End::Returned(digest)) {
-            Verdict::Valid(token) => Some(token),
+            Agreement::Valid(token) => Some(token),
             _ => None,
         }
     }
@@ -215,7 +215,7 @@ impl<P: Position> Engine<P> {
                     digest,
                 };
                 self.commit(now, event, out);
-                // After the event: the verdict is of all results, this one among them.
+                // After the event: the agreement is of all results, this one among them.
                 self.judge(now, task, from, out);
             }
             // Executed without anything to compare: it cannot agree with anybody, and to let it wait would hold the
@@ -384,10 +384,10 @@ impl<P: Position> Engine<P> {
 
     /// What the results of a task come to after another one.
     fn judge(&mut self, now: Moment, task: Task, last: WorkerId, out: &mut Outbox) {
-        match self.trust.verdict(task) {
-            Verdict::Waits { .. } => (),
-            Verdict::Valid(token) => self.validate(now, task, token, last, out),
-            Verdict::Hopeless => self.give_up_hopeless(now, task, out),
+        match self.trust.agreement(task) {
+            Agreement::Waits { .. } => (),
+            Agreement::Valid(token) => self.validate(now, task, token, last, out),
+            Agreement::Hopeless => self.give_up_hopeless(now, task, out),
         }
     }
 
@@ -409,7 +409,7 @@ impl<P: Position> Engine<P> {
     pub(super) fn give_up_hopeless(&mut self, now: Moment, task: Task, out: &mut Outbox) {
         if self.trust.has(task)
             && self.is_open(task)
-            && self.trust.verdict(task) == Verdict::Hopeless
+            && self.trust.agreement(task) == Agreement::Hopeless
         {
             self.stop_all(task, out);
             self.commit(now, Event::Disputed { task }, out);
@@ -433,8 +433,8 @@ impl<P: Position> Engine<P> {
         let agreed = self
             .trust
             .tasks()
-            .filter_map(|task| match self.trust.verdict(task) {
-                Verdict::Valid(token) if self.is_open(task) => Some((task, token)),
+            .filter_map(|task| match self.trust.agreement(task) {
+                Agreement::Valid(token) if self.is_open(task) => Some((task, token)),
                 _ => None,
             });
         let mut agreed: Vec<_> = agreed.collect();
@@ -444,7 +444,7 @@ impl<P: Position> Engine<P> {
 
     /// A task that [`Engine::agreed`] tells of is done.
     pub fn settle(&mut self, now: Moment, task: Task, out: &mut Outbox) {
-        if let Verdict::Valid(token) = self.trust.verdict(task) {
+        if let Agreement::Valid(token) = self.trust.agreement(task) {
             let last = self.tries.get(&task).map(|tries| tries.last);
             self.validate(now, task, token, last.unwrap_or(WorkerId(0)), out);
         }
@@ -452,7 +452,7 @@ impl<P: Position> Engine<P> {
 
     /// Whether the task is given up when this copy ends so.
     fn is_hopeless(&self, task: Task, token: Token, end: End) -> bool {
-        self.trust.foresee(task, token, end) == Verdict::Hopeless
+        self.trust.foresee(task, token, end) == Agreement::Hopeless
     }
 
     pub(super) fn fail_copy(

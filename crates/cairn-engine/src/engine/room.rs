@@ -5,13 +5,10 @@
 //! never hold is left to others.
 
 use super::Engine;
+use crate::budgets::request::PASSED;
 use crate::queue::ClassId;
 use crate::{Needs, PoolId, Position, Task, WorkerId};
 use cairn_theory::game::Standing;
-
-/// So many tasks of a class that are too large for a worker are passed over to find one that is not.
-// Each is taken out of the queue and put back, for every request; how many is a judgement.
-const PASSED: usize = 64;
 
 impl<P: Position> Engine<P> {
     /// By task: bytes that it takes in a folder of its own.

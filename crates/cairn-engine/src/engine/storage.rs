@@ -1,15 +1,11 @@
 //! What the keeper of storage lets start, and what it is told. Knows no order of its own.
 
 use super::Engine;
+use crate::budgets::storage::ASKED;
 use crate::queue::ClassId;
 use crate::{Keeper, Moment, Position, Task, WorkerId};
 use cairn_dag::TaskId;
 use cairn_theory::game::Standing;
-
-/// How many tasks of a class the keeper is asked about, before those that its own order has next.
-// Under a tight cap nearly all are refused: no request must go through the whole queue. What has to start for the run to go on
-// is found by the keeper's own order.
-const ASKED: usize = 64;
 
 impl<P: Position> Engine<P> {
     /// Storage is kept under a cap from now on. Before [`Engine::open`]; the keeper needs not know what was replayed.

@@ -1,7 +1,7 @@
 //! Why a task is not running, why a worker is idle: the chooser's filters, each of which says why not. Leases nothing.
 
 use super::Engine;
-use crate::{Moment, Needs, PoolId, Position, Refusal, Task, Token, Verdict, WorkerId};
+use crate::{Agreement, Moment, Needs, PoolId, Position, Refusal, Task, Token, WorkerId};
 use cairn_theory::game::Standing;
 
 /// Which filter keeps a task from a worker: the first that does, in the chooser's order. Whoever gives the chooser another filter
@@ -170,8 +170,8 @@ impl<P: Position> Engine<P> {
 
     fn why_validates(&self, now: Moment, task: Task) -> Why {
         let of = self.trust.distrust().agree();
-        let (has, of) = match self.trust.verdict(task) {
-            Verdict::Waits { has, of } => (has, of),
+        let (has, of) = match self.trust.agreement(task) {
+            Agreement::Waits { has, of } => (has, of),
             _ => (of, of),
         };
         let needs = self.needs(task);
@@ -249,7 +249,7 @@ impl<P: Position> Engine<P> {
             let wanted = offer.cpus_for(needs);
             let (busy_cpus, busy_memory) = asked.busy();
             let free = offer.cpus.saturating_sub(busy_cpus);
-            let memory = offer.memory.unwrap_or(u64::MAX);
+            let memory = offer.most_memory();
             return Some(match wanted > free {
                 true => WhyNot::Cpus {
                     needs: wanted,

@@ -2,13 +2,11 @@
 //! order under each. Knows not how long tasks take.
 
 use super::Keeper;
+use crate::budgets::storage::POINTS;
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::Work;
 use cairn_theory::profile::{area, profile};
 use std::ops::RangeInclusive;
-
-/// How many caps a curve has.
-// Each is a whole order of all tasks; a dozen draw a curve.
-const POINTS: usize = 12;
 
 /// The knee is the smallest cap at which so much of the area is left.
 // A judgement: what people take for as good as all.
@@ -23,8 +21,8 @@ pub struct AreaByCap {
     pub knee: u64,
 }
 
-/// What following `order` is worth under caps from the smallest peak to that of the order itself, until `stop`; the first cap
-/// is looked at at any rate. `keeper` makes one for a cap.
+/// What following `order` is worth under caps from the smallest peak to that of the order itself, until `work` is stopped; the
+/// first cap is looked at at any rate. `keeper` makes one for a cap.
 ///
 /// # Panics
 /// If `keeper` makes one that has begun, or that of another dag ([`Keeper::follow`]).
@@ -33,12 +31,12 @@ pub fn area_by_cap(
     order: &[TaskId],
     keeper: impl Fn(u64) -> Keeper,
     caps: RangeInclusive<u64>,
-    stop: &(dyn Fn() -> bool + Sync),
+    work: &mut Work<'_>,
 ) -> AreaByCap {
     let (least, most) = caps.into_inner();
     let mut points: Vec<(u64, u64)> = Vec::new();
     for cap in caps_between(least, most, POINTS) {
-        if stop() && !points.is_empty() {
+        if !points.is_empty() && work.is_stopped() {
             break;
         }
         let profile = profile(dag, &keeper(cap).follow(dag, order));

@@ -2,7 +2,8 @@
 //! where the order is from.
 
 use super::peaks::{self, Peaks};
-use super::{BadOrder, Keeper, LOOK, Leftovers, signed};
+use super::{BadOrder, Keeper, Leftovers, signed};
+use crate::budgets::storage::NEXT;
 use cairn_dag::{TaskId, narrow, wide};
 use cairn_kernel::NONE;
 use cairn_theory::game::Standing;
@@ -38,7 +39,7 @@ impl Keeper {
     /// Everything anew from where the tasks are, with this order of those that wait.
     pub(super) fn number(&mut self, order: &[TaskId]) {
         // Places before the first, for tasks that come back: only when none is left is everything numbered anew.
-        let slack = order.len() / 8 + LOOK;
+        let slack = order.len() / 8 + NEXT;
         self.front = narrow(slack);
         self.version += 1;
         self.drift = 0;

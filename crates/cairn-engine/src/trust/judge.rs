@@ -6,7 +6,7 @@ use crate::{Task, Token};
 
 /// What the results of a task come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Agreement {
     /// So many results are equal, of so many that must be.
     Waits {
         /// Equal results at the most.
@@ -52,28 +52,28 @@ impl Trust {
     }
 
     /// What the results of a task come to.
-    pub fn verdict(&self, task: Task) -> Verdict {
+    pub fn agreement(&self, task: Task) -> Agreement {
         match self.checks.get(&task) {
             Some(check) => self.judge(check),
-            None => Verdict::Waits {
+            None => Agreement::Waits {
                 has: 0,
                 of: self.distrust.agree(),
             },
         }
     }
 
-    fn judge(&self, check: &Check) -> Verdict {
+    fn judge(&self, check: &Check) -> Agreement {
         let of = self.distrust.agree();
         let (has, token) = check.largest();
         // A quorum first: where enough agree, nobody's standing matters.
         if let Some(token) = token.filter(|_| has >= of as usize) {
-            return Verdict::Valid(token);
+            return Agreement::Valid(token);
         }
         let mut results = check.results();
         if let Some((copy, _)) = results.next()
             && self.counts_alone(check, copy)
         {
-            return Verdict::Valid(copy.token);
+            return Agreement::Valid(copy.token);
         }
         // As long as somebody is at it, the last copy may still bring the result.
         let is_worn = !check.is_awaited() && check.total() >= self.distrust.max_total as usize;
@@ -84,9 +84,9 @@ impl Trust {
             || check.errors() > self.distrust.max_errors as usize
             || check.results().count() > self.distrust.max_successes as usize
         {
-            return Verdict::Hopeless;
+            return Agreement::Hopeless;
         }
-        Verdict::Waits {
+        Agreement::Waits {
             has: has as u32,
             of,
         }
@@ -104,9 +104,9 @@ impl Trust {
     }
 
     /// What it would come to if this copy came back so, or ended otherwise.
-    pub(crate) fn foresee(&self, task: Task, token: Token, end: End) -> Verdict {
+    pub(crate) fn foresee(&self, task: Task, token: Token, end: End) -> Agreement {
         let Some(check) = self.checks.get(&task) else {
-            return self.verdict(task);
+            return self.agreement(task);
         };
         let mut check = check.clone();
         if let Some(copy) = check.copies.iter_mut().find(|c| c.token == token) {

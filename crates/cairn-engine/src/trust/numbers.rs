@@ -64,7 +64,8 @@ impl Distrust {
             // A judgement: ten times what is expected, and no less than ten minutes.
             deadline: Span::seconds(600),
             slack: 10,
-            // A judgement.
+            // A judgement: the processors of a large machine. What a stranger takes and never returns is out until its
+            // deadline.
             most: 64,
             tail: 20,
             tail_percent: 85,

@@ -13,7 +13,7 @@ const MOST: u32 = 20;
 /// What earlier runs know of a client; kinds of tasks by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Reputation {
+pub(crate) struct Reputation {
     /// So many equal results were asked for when it earned what `row` and `rows` say.
     agree: u32,
     #[serde(skip_serializing_if = "is_none")]

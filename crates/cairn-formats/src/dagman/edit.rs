@@ -279,7 +279,7 @@ fn apply(workflow: &Workflow<'_>, edits: Edits) -> Vec<EditedFile> {
         (file, edited, 0)
     };
     // The top file always, changed or not: callers write it out.
-    files.push(begin(0));
+    files.push(begin(FileId::TOP));
     for ((file, start, end, _), edit) in edits {
         if files.last().is_none_or(|(last, ..)| *last != file) {
             files.push(begin(file));

@@ -21,8 +21,13 @@ pub(crate) const MOST_INCLUDED_BYTES: usize = 1 << 30;
 /// Fetches the file at a path; on failure says why in the report.
 pub(crate) type Load<'l> = dyn FnMut(&Path, &mut Report) -> Option<Source> + 'l;
 
-/// A file by number, in the order of loading; the top one is 0.
-pub(crate) type FileId = usize;
+/// A file by number, in the order of loading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct FileId(usize);
+
+impl FileId {
+    pub(crate) const TOP: FileId = FileId(0);
+}
 
 pub(crate) struct Files<'l> {
     load: &'l mut Load<'l>,
@@ -53,7 +58,7 @@ impl<'l> Files<'l> {
         };
         // A text from standard input has no path that others could name.
         if !path.as_os_str().is_empty() {
-            files.by_path.insert(identity(&path), Some(0));
+            files.by_path.insert(identity(&path), Some(FileId::TOP));
         }
         files.add(top.clone(), path);
         files
@@ -72,12 +77,12 @@ impl<'l> Files<'l> {
             first_mark,
             encoded,
         });
-        self.all.len() - 1
+        FileId(self.all.len() - 1)
     }
 
     /// The directory that DAGMan runs in: that of the top file.
     pub(crate) fn top_directory(&self) -> PathBuf {
-        self.directory(0).to_owned()
+        self.directory(FileId::TOP).to_owned()
     }
 
     /// The directory of a file.
@@ -85,38 +90,37 @@ impl<'l> Files<'l> {
         self.path(file).parent().unwrap_or(Path::new(""))
     }
 
-    /// How many files there are so far.
-    pub(crate) fn count(&self) -> usize {
-        self.all.len()
+    /// The files so far, the top one first.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = FileId> + use<> {
+        (0..self.all.len()).map(FileId)
     }
 
     pub(crate) fn source(&self, file: FileId) -> Rc<Source> {
-        Rc::clone(&self.all[file].source)
+        Rc::clone(&self.all[file.0].source)
     }
 
     /// The path a file was asked for by.
     pub(crate) fn path(&self, file: FileId) -> &Path {
-        &self.all[file].path
+        &self.all[file.0].path
     }
 
     /// Whether the names in the file are percent-encoded.
     pub(crate) fn is_encoded(&self, file: FileId) -> bool {
-        self.all[file].encoded
+        self.all[file.0].encoded
     }
 
     pub(crate) fn mark(&self, file: FileId, line: u32) -> Mark {
-        self.all[file].first_mark.saturating_add(line)
+        self.all[file.0].first_mark.saturating_add(line)
     }
 
     /// The file of a mark.
     pub(crate) fn file_of(&self, mark: Mark) -> FileId {
-        self.all
-            .partition_point(|file| file.first_mark < mark)
-            .saturating_sub(1)
+        let behind = self.all.partition_point(|file| file.first_mark < mark);
+        FileId(behind.saturating_sub(1))
     }
 
     pub(crate) fn place_of_mark(&self, mark: Mark, full: bool) -> Place {
-        let file = &self.all[self.file_of(mark)];
+        let file = &self.all[self.file_of(mark).0];
         match mark {
             NOWHERE => self.all[0].source.place(),
             _ if full => file.source.place(),
@@ -182,7 +186,7 @@ impl<'l> Files<'l> {
     ) -> bool {
         if let Some(again) = self.chain.iter().position(|&f| f == file) {
             let chain = self.chain[again..].iter().chain([&file]);
-            let names: Vec<&str> = chain.map(|&f| self.all[f].source.name()).collect();
+            let names: Vec<&str> = chain.map(|&f| self.all[f.0].source.name()).collect();
             let names = names.join(" -> ");
             let message = format!("files contain each other without end: {names}");
             let help = "remove one of these INCLUDE or SPLICE lines";
@@ -232,8 +236,8 @@ impl<'l> Files<'l> {
 
     fn place_at(&self, file: FileId, at: usize, full: bool) -> Place {
         match full {
-            true => self.all[file].source.place(),
-            false => self.all[file].source.place_at(at),
+            true => self.all[file.0].source.place(),
+            false => self.all[file.0].source.place_at(at),
         }
     }
 }

@@ -48,7 +48,7 @@ pub(crate) fn unheld(source: &Source, flow: &Flow, tally: &mut Tally) {
             }
         });
     }
-    for file in 0..workflow.files.count() {
+    for file in workflow.files.ids() {
         crate::unheld::comments(&workflow.files.source(file), "#", tally);
         crate::unheld::comments(&workflow.files.source(file), "//", tally);
     }
@@ -63,7 +63,7 @@ pub(crate) fn files_of(source: &Source) -> Vec<PathBuf> {
     let load = &mut load;
     let workflow = Workflow::open(source, load, &mut Report::default());
     workflow.map_or(Vec::new(), |workflow| {
-        let others = 1..workflow.files.count();
+        let others = workflow.files.ids().skip(1);
         others
             .map(|file| workflow.files.path(file).to_owned())
             .collect()

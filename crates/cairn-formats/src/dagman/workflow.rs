@@ -68,8 +68,8 @@ impl<'l> Workflow<'l> {
         };
         let directory = workflow.files.top_directory();
         // The top file counts as being read: whoever includes it is refused.
-        workflow.files.enter(0, 0, 0, report);
-        let top = workflow.scope(0, &directory, report);
+        workflow.files.enter(FileId::TOP, FileId::TOP, 0, report);
+        let top = workflow.scope(FileId::TOP, &directory, report);
         workflow.files.leave();
         workflow.top = top.filter(|_| report.errors() == 0)?;
         Some(workflow)

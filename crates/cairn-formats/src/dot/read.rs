@@ -410,6 +410,7 @@ impl<'s> Parser<'s, '_> {
     }
 
     pub(super) fn peeked_at(&self) -> usize {
+        // Beyond the text where nothing was looked at: the place is the file itself then.
         self.peeked.as_ref().map_or(usize::MAX, |(_, at)| *at)
     }
 }

@@ -1,17 +1,17 @@
 //! Lines up the tasks of a piece so that few of them matter at a time: an approximate path decomposition. Knows nothing
 //! of gains.
 
-use crate::budgets::batch::{HEAT, LINES, MOST_MOVES};
-use crate::counts::{at, narrow, wide};
-use cairn_kernel::{Puzzle, Work};
+use crate::budgets::LINES;
+use crate::budgets::batch::{HEAT, LINE_SHARE, MOST_MOVES, STATES_A_MOVE};
+use cairn_kernel::{GOLDEN, Puzzle, Work, long, narrow, wide};
 
 /// A task *matters* at a place when it stands before and shares a prize with one behind. What is returned makes the sum
 /// over all places of 2^(tasks that matter) small: a bound on the states of a program that runs along the line.
 ///
 /// From the best of some greedy lines, single tasks are moved at random, worse lines accepted at first and ever less
-/// (annealing; the same each time). Takes at most an eighth of the work left. Time O(arcs) a move.
+/// (annealing; the same each time). Takes at most its share of the work left. Time O(arcs) a move.
 pub(super) fn line_up(piece: &Puzzle, work: &mut Work<'_>) -> Vec<u32> {
-    let mut starts: Vec<u32> = (0..piece.len() as u32).collect();
+    let mut starts: Vec<u32> = (0..narrow(piece.len())).collect();
     starts.sort_by_key(|&v| (piece.prizes(v).len(), v));
     starts.truncate(LINES);
     let mut measure = Measure::new(piece);
@@ -20,13 +20,12 @@ pub(super) fn line_up(piece: &Puzzle, work: &mut Work<'_>) -> Vec<u32> {
     let (cost, order) = rated
         .min_by(|a, b| a.0.total_cmp(&b.0))
         .expect("a piece has a task");
-    let cost_of_move = (piece.len() + 2 * piece.arcs()) as u64;
-    // No more moves than states: a line that is good enough is left alone.
-    let moves = (work.left() / 8 / cost_of_move)
+    let cost_of_move = long(piece.len() + 2 * piece.arcs());
+    let moves = (work.left() / LINE_SHARE / cost_of_move)
         .min(MOST_MOVES)
         // A cast of a float to an integer saturates: a line of very many states is as good as infinite.
-        .min(cost as u64 / 4);
-    // Never refused but when it is time to stop: the product is within an eighth of what is left.
+        .min(cost as u64 / STATES_A_MOVE);
+    // Never refused but when it is time to stop: the product is within its share of what is left.
     if !work.afford(moves * cost_of_move) {
         return order;
     }
@@ -36,9 +35,9 @@ pub(super) fn line_up(piece: &Puzzle, work: &mut Work<'_>) -> Vec<u32> {
 fn anneal(piece: &Puzzle, mut measure: Measure, start: (f64, Vec<u32>), moves: u64) -> Vec<u32> {
     let (mut cost, mut order) = start;
     let mut best = (cost, order.clone());
-    // A fixed seed, so that a server gives the same batch for the same state; a linear congruence of 64 bits is random
+    // A fixed seed, so that a server gives the same batch for the same state; a linear congruence of 64 bits (Knuth's MMIX) is random
     // enough.
-    let mut state = 0x9E37_79B9_7F4A_7C15u64;
+    let mut state = GOLDEN;
     let mut draw = || {
         state = state
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -46,7 +45,7 @@ fn anneal(piece: &Puzzle, mut measure: Measure, start: (f64, Vec<u32>), moves: u
         state >> 33
     };
     for step in 0..moves {
-        let tasks = wide(order.len());
+        let tasks = long(order.len());
         let (from, to) = ((draw() % tasks) as usize, (draw() % tasks) as usize);
         shift(&mut order, from, to);
         let moved = measure.cost(piece, &order);
@@ -94,22 +93,22 @@ impl Measure {
 
     fn cost(&mut self, piece: &Puzzle, order: &[u32]) -> f64 {
         for (i, &v) in order.iter().enumerate() {
-            self.place[at(v)] = narrow(i);
+            self.place[wide(v)] = narrow(i);
         }
         self.last.fill(0);
-        for p in 0..piece.shared() as u32 {
-            let places = piece.needs(p).iter().map(|&v| self.place[at(v)]);
+        for p in 0..narrow(piece.shared()) {
+            let places = piece.needs(p).iter().map(|&v| self.place[wide(v)]);
             let behind = places.clone().max().unwrap_or(0);
             for i in places {
-                let last = &mut self.last[at(i)];
+                let last = &mut self.last[wide(i)];
                 *last = behind.max(*last);
             }
         }
         self.change.fill(0);
         for (i, &last) in self.last.iter().enumerate() {
-            if at(last) > i {
+            if wide(last) > i {
                 self.change[i] += 1;
-                self.change[at(last)] -= 1;
+                self.change[wide(last)] -= 1;
             }
         }
         let mut matter = 0;
@@ -124,24 +123,22 @@ impl Measure {
 
 /// From `start` on, always to the task that leaves fewest prizes open.
 fn greedy_from(piece: &Puzzle, start: u32) -> Vec<u32> {
-    let mut left: Vec<usize> = (0..piece.shared() as u32)
-        .map(|p| piece.needs(p).len())
-        .collect();
+    let mut left = piece.needs_left();
     let mut placed = vec![false; piece.len()];
     let mut order = Vec::with_capacity(piece.len());
     let mut next = Some(start);
     while let Some(v) = next {
-        placed[at(v)] = true;
+        placed[wide(v)] = true;
         order.push(v);
-        (piece.prizes(v).iter()).for_each(|&p| left[at(p)] -= 1);
+        (piece.prizes(v).iter()).for_each(|&p| left[wide(p)] -= 1);
         let change = |v: u32| -> i64 {
             let prizes = piece.prizes(v).iter().map(|&p| {
-                let is_new = left[at(p)] == piece.needs(p).len();
-                i64::from(is_new) - i64::from(left[at(p)] == 1)
+                let is_new = wide(left[wide(p)]) == piece.needs(p).len();
+                i64::from(is_new) - i64::from(left[wide(p)] == 1)
             });
             prizes.sum()
         };
-        let free = (0..piece.len() as u32).filter(|&v| !placed[at(v)]);
+        let free = (0..narrow(piece.len())).filter(|&v| !placed[wide(v)]);
         next = free.min_by_key(|&v| (change(v), v));
     }
     order

@@ -21,9 +21,8 @@ pub use look_ahead::{Ahead, look_ahead};
 pub use state::BatchState;
 
 use crate::budgets::batch::{THOROUGH, USUAL};
-use crate::counts::{at, narrow, wide};
 use cairn_dag::TaskId;
-use cairn_kernel::{NONE, Puzzle, Work};
+use cairn_kernel::{NONE, Puzzle, Work, long, narrow, wide};
 use cairn_theory::game::Standing;
 use offer::Asked;
 use piece::{BatchPiece, Grade, PieceId, Sets};
@@ -40,6 +39,17 @@ pub enum Quality {
     Gap,
     /// At least half as many as the best batch, and the bound may say more.
     Factor,
+}
+
+impl Quality {
+    /// The word for it in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Quality::Exact => "exact",
+            Quality::Gap => "gap",
+            Quality::Factor => "factor",
+        }
+    }
 }
 
 /// A chosen batch.
@@ -77,7 +87,7 @@ impl BatchEffort {
         BatchEffort { steps: 0, table: 0 }
     }
 
-    /// Some seconds at the worst, for pieces that are hard.
+    /// A hundred times as many steps, for pieces that are hard.
     pub fn thorough() -> BatchEffort {
         THOROUGH
     }
@@ -170,7 +180,8 @@ impl<'d> Batcher<'d> {
     /// [`Batcher::choose_until`] can be told to.
     ///
     /// Where the plan's own next tasks are as good as the best batch, they are taken. Pieces that did not change
-    /// since the last call cost nothing.
+    /// since the last call cost nothing. The best batch is NP-hard to find (\[MR05\], Theorem 3.1): beside O(r·log r) for r requests and
+    /// O(arcs·log tasks) for the pieces that changed, a call costs at most the steps of the effort, and says how good it is.
     ///
     /// ```
     /// use cairn_dag::{Dag, TaskId};
@@ -183,20 +194,20 @@ impl<'d> Batcher<'d> {
     /// assert_eq!(batcher.choose(2, &BatchEffort::default()).chosen, [TaskId(1), TaskId(2)]);
     /// ```
     pub fn choose(&mut self, requests: usize, effort: &BatchEffort) -> Batch {
-        self.choose_until(requests, effort, &|| false)
+        self.choose_until(requests, effort, &mut Work::unlimited())
     }
 
-    /// [`Batcher::choose`] until `stop` answers yes: then what is not known of the pieces yet is bought by current yield, and
+    /// [`Batcher::choose`] until `work` is told to stop; its steps are those of the effort. Then what is not known of the pieces yet is bought by current yield, and
     /// the bound says less. A later call makes that good.
     pub fn choose_until(
         &mut self,
         requests: usize,
         effort: &BatchEffort,
-        stop: &(dyn Fn() -> bool + Sync),
+        work: &mut Work<'_>,
     ) -> Batch {
         self.refresh();
-        let mut work = Work::new(effort.steps, stop);
-        let table = || Work::new(wide(effort.table), stop);
+        let table = || work.part(long(effort.table));
+        let mut work = work.part(effort.steps);
         let requests = requests.min(self.state.eligible().len());
         let planned = self.first_by_rank(requests);
         let planned_gain = self.state.yield_of(&planned);
@@ -249,7 +260,7 @@ impl<'d> Batcher<'d> {
         ranks.extend(sinks.iter().take(count));
         ranks.sort_unstable();
         ranks.truncate(count);
-        ranks.iter().map(|&r| self.task_at[at(r)]).collect()
+        ranks.iter().map(|&r| self.task_at[wide(r)]).collect()
     }
 
     /// The tasks behind the shares, filled up by what the plan likes best: tasks with children before sinks.
@@ -259,14 +270,14 @@ impl<'d> Batcher<'d> {
             // The larger shares to the pieces that come first in the plan.
             let mut members = self.stock.lot(lot).members.values();
             for (&share, &pieces) in runs.iter().rev() {
-                for &number in members.by_ref().take(at(pieces)) {
+                for &number in members.by_ref().take(wide(pieces)) {
                     let stocked = self.pieces[number.index()].as_mut();
                     let stocked = stocked.expect("a live piece");
                     let Stocked { piece, offer, .. } = stocked;
                     let offered = offer.as_mut().expect("offers were made");
                     // Without its set when it is time to stop: the batch is then filled up below.
                     let set = offered.pick(&piece.puzzle, share, work).unwrap_or_default();
-                    let rank = |&v: &u32| self.rank[piece.tasks[at(v)].index()];
+                    let rank = |&v: &u32| self.rank[piece.tasks[wide(v)].index()];
                     ranks.extend(set.iter().map(rank));
                 }
             }
@@ -280,7 +291,7 @@ impl<'d> Batcher<'d> {
             ranks.extend(more);
         }
         ranks.sort_unstable();
-        ranks.iter().map(|&r| self.task_at[at(r)]).collect()
+        ranks.iter().map(|&r| self.task_at[wide(r)]).collect()
     }
 
     /// Takes apart the pieces around changed tasks and puts them together anew.

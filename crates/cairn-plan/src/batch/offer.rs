@@ -4,8 +4,8 @@ use super::greedy;
 use super::one_step::{self, closure};
 use super::piece::{Grade, Offer, Sets};
 use super::search::{self, MOST};
-use crate::budgets::batch::QUESTIONS;
-use cairn_kernel::{Puzzle, Work, tree_program};
+use crate::budgets::batch::{PIECE_SHARE, STRIDES};
+use cairn_kernel::{Puzzle, Work, narrow, tree_program};
 use std::ops::RangeInclusive;
 
 /// What an offer was made for.
@@ -100,7 +100,7 @@ fn attempt(piece: &Puzzle, asked: &mut Asked, work: &mut Work<'_>) -> Offer {
     // Paid as a whole, so that the program itself need only be told to stop.
     if piece.is_tree()
         && work.afford(tree_program::cost(piece, reach))
-        && let Some(gain) = tree_program::profile(piece, reach, &mut work.part(u64::MAX))
+        && let Some(gain) = tree_program::profile(piece, reach, &mut work.unmetered())
     {
         return exact(gain, Sets::Tree);
     }
@@ -111,8 +111,7 @@ fn attempt(piece: &Puzzle, asked: &mut Asked, work: &mut Work<'_>) -> Offer {
         asked.settle();
     }
     if fits && !work.is_over() && offer.grade != Grade::Exact {
-        // Others have to be made as well.
-        let share = work.left() / if asked.is_alone { 1 } else { 4 };
+        let share = work.left() / if asked.is_alone { 1 } else { PIECE_SHARE };
         work.lend(share, |part| {
             by_search(piece, &mut offer, &asked.wanted, part)
         });
@@ -130,16 +129,17 @@ fn by_yield(piece: &Puzzle, reach: usize, work: &mut Work<'_>) -> Offer {
         profile
     };
     let order = greedy::order(piece, |_| 0);
-    let mut gain = cut(piece.gains(&order));
+    let gains = |order: &[u32]| piece.gains(order).expect("each task once, no gates");
+    let mut gain = cut(gains(&order));
     let mut upper = cut(piece.equal_shares());
     let mut orders = [order, Vec::new()];
     let mut is_second = Vec::new();
     // Where equal shares prove the greedy order already, no cut is needed.
     if gain != upper
         && work.afford(one_step::cost(piece))
-        && let Some(closure) = closure(piece, QUESTIONS, work.question())
+        && let Some(closure) = closure(piece, &mut work.part(STRIDES))
     {
-        let along = cut(piece.gains(&closure.order));
+        let along = cut(gains(&closure.order));
         is_second = along.iter().zip(&gain).map(|(a, g)| a > g).collect();
         gain = along.iter().zip(&gain).map(|(a, g)| *a.max(g)).collect();
         // The hull is reached at its corners, equal shares may be lower in between: both are bounds.
@@ -181,7 +181,7 @@ fn by_search(
     let list = |(r, set): (usize, &Option<u128>)| match set {
         None => Vec::new(),
         Some(set) => {
-            let members = (0..piece.len() as u32).filter(|v| set >> v & 1 == 1);
+            let members = (0..narrow(piece.len())).filter(|v| set >> v & 1 == 1);
             tree_program::fill_up(members.collect(), r, piece.len())
         }
     };
@@ -211,10 +211,10 @@ impl Sets {
             },
             // Complete pieces are marked as trees, too: any so many tasks gain the same there.
             Sets::Tree if count == piece.len() || piece.shared() == 0 || !piece.is_tree() => {
-                (0..count as u32).collect()
+                (0..narrow(count)).collect()
             }
             // Paid with the offer, which took as long.
-            Sets::Tree => tree_program::choose(piece, count, &mut work.part(u64::MAX))?,
+            Sets::Tree => tree_program::choose(piece, count, &mut work.unmetered())?,
         })
     }
 }

@@ -1,9 +1,8 @@
 //! Pieces of the eligible tasks that share prizes: each is bought on its own. Knows nothing of other pieces.
 
 use super::state::BatchState;
-use crate::counts::narrow;
 use cairn_dag::TaskId;
-use cairn_kernel::{Puzzle, Rows, ids};
+use cairn_kernel::{Puzzle, Rows, ids, narrow};
 
 ids! {
     /// A piece among those that a batch is chosen from. Its number is used again when it is gone.

@@ -8,9 +8,8 @@
 //! is dropped.
 
 use super::line_up::line_up;
-use crate::budgets::batch::{BEAMS, MOST_STATES, ROUNDS};
-use crate::counts::{at, narrow, wide};
-use cairn_kernel::{Puzzle, SCALE, Work, part, places};
+use crate::budgets::batch::{BEAM_SHARE, BEAMS, MOST_STATES, ROUNDS};
+use cairn_kernel::{Puzzle, SCALE, Work, long, narrow, part, places, wide};
 use hashbrown::HashMap;
 use std::ops::{Range, RangeInclusive};
 
@@ -56,8 +55,7 @@ pub(super) fn improve(
         if is_closed(known) {
             break;
         }
-        // A beam may take a part of the work only, or nothing would be left for the proof.
-        let share = work.left() / if width < MOST_STATES { 4 } else { 1 };
+        let share = work.left() / if width < MOST_STATES { BEAM_SHARE } else { 1 };
         let is_complete = work.lend(share, |part| line.sweep(piece, known, wanted, width, part));
         if is_complete {
             for r in wanted.clone() {
@@ -90,13 +88,13 @@ impl Line {
             places: Vec::with_capacity(piece.shared()),
             order,
         };
-        for p in 0..piece.shared() as u32 {
-            let mut places: Vec<u32> = piece.needs(p).iter().map(|&v| place[at(v)]).collect();
+        for p in 0..narrow(piece.shared()) {
+            let mut places: Vec<u32> = piece.needs(p).iter().map(|&v| place[wide(v)]).collect();
             places.sort_unstable();
             let bit = 1u128 << p;
-            places.iter().for_each(|&i| line.needing[at(i)] |= bit);
-            line.opening[at(places[0])] |= bit;
-            line.closing[at(places[places.len() - 1])] |= bit;
+            places.iter().for_each(|&i| line.needing[wide(i)] |= bit);
+            line.opening[wide(places[0])] |= bit;
+            line.closing[wide(places[places.len() - 1])] |= bit;
             line.places.push(places);
         }
         line
@@ -140,7 +138,7 @@ impl Line {
                     // Before it is dropped for any reason: what it gains is gained by a real set.
                     note(known, &moved);
                     let slot = seen.get(&(moved.alive, moved.count)).copied();
-                    if slot.is_some_and(|slot| next[at(slot)].gain >= moved.gain) {
+                    if slot.is_some_and(|slot| next[wide(slot)].gain >= moved.gain) {
                         continue;
                     }
                     moved.hope = future.hope(&moved, known, wanted);
@@ -148,7 +146,7 @@ impl Line {
                         continue;
                     }
                     match slot {
-                        Some(slot) => next[at(slot)] = moved,
+                        Some(slot) => next[wide(slot)] = moved,
                         None => {
                             seen.insert((moved.alive, moved.count), narrow(next.len()));
                             next.push(moved);
@@ -186,7 +184,7 @@ impl Line {
             alive: (state.alive | self.opening[place]) & !self.closing[place],
             set: state.set | 1 << v,
             count: state.count + 1,
-            gain: state.gain + gained + piece.own[at(v)],
+            gain: state.gain + gained + piece.own[wide(v)],
             hope: 0,
         }
     }
@@ -194,7 +192,7 @@ impl Line {
 
 /// Remembers a set that gains more than what is known for its number of tasks, or for a larger one.
 fn note(known: &mut Known, state: &State) {
-    for r in at(state.count)..known.gain.len() {
+    for r in wide(state.count)..known.gain.len() {
         if known.gain[r] >= state.gain {
             break;
         }
@@ -223,20 +221,20 @@ struct Future {
 
 impl Future {
     fn new(line: &Line, piece: &Puzzle, from: usize) -> Future {
-        let own = |&v: &u32| u64::from(piece.own[at(v)]) * SCALE;
+        let own = |&v: &u32| u64::from(piece.own[wide(v)]) * SCALE;
         let mut base: Vec<u64> = line.order[from..].iter().map(own).collect();
         let mut shares = Vec::with_capacity(piece.shared());
         let mut behind: Vec<u32> = Vec::with_capacity(piece.arcs());
         let mut untouched = 0;
         for (p, places) in line.places.iter().enumerate() {
             let start = behind.len();
-            let far = places.iter().filter(|&&i| at(i) >= from);
+            let far = places.iter().filter(|&&i| wide(i) >= from);
             behind.extend(far.map(|&i| i - narrow(from)));
             let these = &behind[start..];
             // Without tasks behind it is closed, and never looked at.
             let share = part(piece.weight[p], these.len().max(1));
             if these.len() == places.len() {
-                these.iter().for_each(|&i| base[at(i)] += share);
+                these.iter().for_each(|&i| base[wide(i)] += share);
                 untouched |= 1 << p;
             }
             shares.push((share, start..behind.len()));
@@ -254,7 +252,7 @@ impl Future {
 
     /// Steps for one look at it.
     fn cost(&self) -> u64 {
-        32 + 6 * wide(self.base.len()) + 2 * wide(self.behind.len())
+        32 + 6 * long(self.base.len()) + 2 * long(self.behind.len())
     }
 
     /// By how much the state might come to gain more than what is known, for some number of tasks that is wanted.
@@ -262,7 +260,7 @@ impl Future {
         self.parts.clone_from(&self.base);
         for p in bits(state.alive) {
             let (share, these) = self.shares[p].clone();
-            (self.behind[these].iter()).for_each(|&i| self.parts[at(i)] += share);
+            (self.behind[these].iter()).for_each(|&i| self.parts[wide(i)] += share);
         }
         let (mut hope, mut tasks) = self.excess(state, known, wanted);
         let live = state.alive | self.untouched;
@@ -300,7 +298,7 @@ impl Future {
         let mut best = (0, 0);
         for (more, part) in [0].iter().chain(&self.sorted).enumerate() {
             sum += part;
-            let r = at(state.count) + more;
+            let r = wide(state.count) + more;
             if r > *wanted.end() {
                 break;
             }
@@ -322,20 +320,20 @@ impl Future {
             }
             let (parts, behind) = (&mut self.parts, &self.behind[these.clone()]);
             let held = &mut self.held[these];
-            let room = |parts: &[u64], i: u32| mark.saturating_sub(parts[at(i)]);
+            let room = |parts: &[u64], i: u32| mark.saturating_sub(parts[wide(i)]);
             let wanted: u64 = behind.iter().map(|&i| room(parts, i)).sum();
             let mut given = 0;
             for (&i, share) in behind.iter().zip(held.iter_mut()) {
-                let above = parts[at(i)].saturating_sub(mark);
+                let above = parts[wide(i)].saturating_sub(mark);
                 let gift = above.min(*share).min(wanted - given);
-                parts[at(i)] -= gift;
+                parts[wide(i)] -= gift;
                 *share -= gift;
                 given += gift;
             }
             // Whoever gave is at the mark or above, so that nobody takes back.
             for (&i, share) in behind.iter().zip(held.iter_mut()) {
                 let taken = room(parts, i).min(given);
-                parts[at(i)] += taken;
+                parts[wide(i)] += taken;
                 *share += taken;
                 given -= taken;
             }
@@ -345,7 +343,7 @@ impl Future {
 
 fn bits(mut mask: u128) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
-        let bit = (mask != 0).then(|| at(mask.trailing_zeros()))?;
+        let bit = (mask != 0).then(|| wide(mask.trailing_zeros()))?;
         mask &= mask - 1;
         Some(bit)
     })
@@ -363,7 +361,7 @@ mod tests {
         for set in 0u32..1 << piece.len() {
             let has = |v: &u32| set >> v & 1 == 1;
             let own = (0..piece.len() as u32).filter(has);
-            let shared = (0..piece.shared() as u32).filter(|&p| piece.needs(p).iter().all(has));
+            let shared = (0..narrow(piece.shared())).filter(|&p| piece.needs(p).iter().all(has));
             let gain = own.map(|v| piece.own[v as usize]).sum::<u32>()
                 + shared.map(|p| piece.weight[p as usize]).sum::<u32>();
             let slot = &mut best[set.count_ones() as usize];
@@ -418,7 +416,7 @@ mod tests {
                 if let Some(set) = known.found[r] {
                     let members: Vec<u32> = (0..tasks as u32).filter(|v| set >> v & 1 == 1).collect();
                     prop_assert!(members.len() <= r);
-                    prop_assert_eq!(*piece.gains(&members).last().unwrap(), known.gain[r]);
+                    prop_assert_eq!(*piece.gains(&members).unwrap().last().unwrap(), known.gain[r]);
                 }
                 if is_exact && wanted.contains(&r) {
                     prop_assert_eq!(known.gain[r], best[r]);
@@ -429,13 +427,13 @@ mod tests {
         /// The closure's bound holds, and its order meets the hull at its corners.
         #[test]
         fn the_one_step_closure_is_a_bound(piece in any_piece(), patience in prop_oneof![Just(u64::MAX), 0u64..20]) {
-            let closure = super::super::one_step::closure(&piece, patience, &|| false).unwrap();
+            let closure = super::super::one_step::closure(&piece, &mut Work::steps(patience)).unwrap();
             let best = brute(&piece);
             prop_assert!(best.iter().zip(&closure.upper).all(|(b, u)| b <= u));
             let mut sorted = closure.order.clone();
             sorted.sort_unstable();
             prop_assert!(sorted.into_iter().eq(0..piece.len() as u32));
-            let along = piece.gains(&closure.order);
+            let along = piece.gains(&closure.order).unwrap();
             prop_assert!(along.iter().zip(&best).all(|(a, b)| a <= b));
             if patience == u64::MAX {
                 // The hull is the concave envelope of the best gains: at its corners the order is best.

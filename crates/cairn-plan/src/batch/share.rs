@@ -6,8 +6,7 @@
 //! that falls further below the line than the gap that is left is in no better sharing.
 
 use super::stock::{LotId, Step, Stock, View};
-use crate::counts::{at, narrow, wide};
-use cairn_kernel::Work;
+use cairn_kernel::{Work, long, narrow, wide};
 use hashbrown::HashMap;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -35,14 +34,14 @@ impl Bought {
 pub(super) fn share(stock: &Stock, view: View, count: usize, table: &mut Work<'_>) -> Bought {
     let count = count.min(stock.tasks());
     let mut steep = Cart::new(stock, view);
-    let mut left = wide(count);
+    let mut left = long(count);
     let mut steps = stock.steps(view).copied().peekable();
     while let Some(&first) = steps.peek() {
         let mut level = Vec::new();
         while let Some(step) = steps.next_if(|s| s.cmp_slope(&first).is_eq()) {
             level.push(step);
         }
-        let pieces = |s: &Step| wide(stock.lot(s.lot).members.len());
+        let pieces = |s: &Step| long(stock.lot(s.lot).members.len());
         // All pieces of all lots that have a step of this slope: either all of them fit, or here is the price.
         let wanted: u64 = level.iter().map(|s| pieces(s) * u64::from(s.run)).sum();
         // Flat steps gain nothing: what is left over is filled up by the plan.
@@ -91,7 +90,7 @@ fn fill(steep: &Cart<'_>, level: &[Step], left: u64, count: usize, table: &mut W
     }
     // At least half of the best where all pieces are expansive, which the steps of envelopes do not promise.
     let mut greedy = Cart::new(steep.stock, steep.view);
-    greedy.one_by_one(wide(count));
+    greedy.one_by_one(long(count));
     if greedy.value > best.value {
         best = greedy;
     }
@@ -130,7 +129,7 @@ impl<'s> Cart<'s> {
     fn give(&mut self, lot: LotId, from: u32, more: u32, pieces: u32) {
         let offer = self.stock.lot(lot);
         let curve = offer.curve(self.view);
-        let rise = u64::from(curve[at(from + more)] - curve[at(from)]);
+        let rise = u64::from(curve[wide(from + more)] - curve[wide(from)]);
         self.value += rise * u64::from(pieces);
         self.shift(lot, from, from + more, pieces, offer.members.len());
     }
@@ -175,7 +174,7 @@ impl<'s> Cart<'s> {
     fn jump(&mut self, left: u64) {
         let (stock, view) = (self.stock, self.view);
         self.buy(left, |lot, from, left| {
-            let curve = &stock.lot(lot).curve(view)[at(from)..];
+            let curve = &stock.lot(lot).curve(view)[wide(from)..];
             let steps = (curve.iter().enumerate().skip(1)).map(|(run, height)| Step {
                 rise: height - curve[0],
                 run: narrow(run),
@@ -196,8 +195,8 @@ impl<'s> Cart<'s> {
         self.buy(left, |lot, share, _| {
             let offer = stock.lot(lot);
             let curve = offer.curve(view);
-            let next = curve.get(at(share) + 1)?;
-            let gain = next - curve[at(share)];
+            let next = curve.get(wide(share) + 1)?;
+            let gain = next - curve[wide(share)];
             Some(((gain, Reverse(offer.rank())), 1))
         });
     }
@@ -300,12 +299,12 @@ fn close_gap<'s>(
     let falls = || all().filter(|option| option.0 < 0);
     let times = falls().map(|o| slack / o.1.max(1)).max().unwrap_or(0);
     let most = falls().map(|o| o.0.unsigned_abs()).max().unwrap_or(0);
-    let below = (times.saturating_mul(most)).min(wide(count) - price.left) as usize;
+    let below = (times.saturating_mul(most)).min(long(count) - price.left) as usize;
     let width = price.left as usize + 2 * below + 1;
     let goal = below + price.left as usize;
     for item in &mut items {
         let rises = item.options.iter().filter(|o| o.0 > 0);
-        let rising = rises.map(|o| (width as u64).div_ceil(o.0 as u64)).max();
+        let rising = rises.map(|o| long(width).div_ceil(o.0 as u64)).max();
         let falling = item.options.iter().any(|o| o.0 < 0).then_some(times);
         let useful = rising.unwrap_or(0).saturating_add(falling.unwrap_or(0));
         item.pieces = item.pieces.min(useful.min(u64::from(u32::MAX)) as u32);
@@ -325,7 +324,7 @@ fn close_gap<'s>(
             let is_last = piece == item.pieces && number + 1 == items.len();
             let places = if is_last { goal..goal + 1 } else { 0..width };
             let cost = width + places.len() * item.options.len();
-            if item.options.len() >= usize::from(u16::MAX) || !table.afford(wide(cost)) {
+            if item.options.len() >= usize::from(u16::MAX) || !table.afford(long(cost)) {
                 is_complete = false;
                 break 'items;
             }
@@ -382,15 +381,15 @@ fn items(steep: &Cart<'_>, price: &Price, slack: u64, count: usize) -> Vec<Item>
         let runs = steep.shares.get(&number);
         let corner = runs.map_or(0, |r| *r.keys().next().expect("a lot in stock has pieces"));
         let height = |k: usize| {
-            let (gain, tasks) = (u64::from(curve[k]) * price.run, wide(k) * price.rise);
+            let (gain, tasks) = (u64::from(curve[k]) * price.run, long(k) * price.rise);
             // Signed: either product may be the larger.
             i128::from(gain) - i128::from(tasks)
         };
-        let top = height(at(corner));
+        let top = height(wide(corner));
         let mut options = Vec::new();
         for k in 0..curve.len().min(count + 1) {
             let loss = top - height(k);
-            if k != at(corner) && loss <= i128::from(slack) {
+            if k != wide(corner) && loss <= i128::from(slack) {
                 options.push((k as i64 - i64::from(corner), loss as u64));
             }
         }
@@ -440,7 +439,7 @@ fn extend(
 mod tests {
     use super::super::piece::{Grade, Offer, PieceId, Sets};
     use super::*;
-    use cairn_kernel::convolve;
+    use cairn_kernel::{Price, convolve};
     use proptest::prelude::*;
 
     fn offer(longest: usize) -> impl Strategy<Value = Vec<u32>> {
@@ -465,7 +464,7 @@ mod tests {
                     grade: Grade::Exact,
                     sets: Sets::Tree,
                 };
-                stock.put(offer, PieceId::new(at(rank)), rank);
+                stock.put(offer, PieceId::new(wide(rank)), rank);
                 rank += 1;
             }
         }
@@ -486,11 +485,12 @@ mod tests {
             let mut best = vec![0];
             for (offer, &copies) in offers.iter().zip(&copies) {
                 for _ in 0..copies {
-                    best = convolve(&best, offer);
+                    let mut work = Work::unlimited();
+                    best = convolve(&best, offer, None, Price::Time, &mut work).unwrap();
                 }
             }
             let truth = u64::from(best[count.min(best.len() - 1)]);
-            let bought = share(&stock, View::Gain, count, &mut Work::steps(wide(table)));
+            let bought = share(&stock, View::Gain, count, &mut Work::steps(long(table)));
             let (mut tasks, mut value) = (0, 0);
             for (&lot, runs) in &bought.shares {
                 let pieces: u32 = runs.values().sum();
@@ -522,7 +522,13 @@ mod tests {
             sets: Sets::Tree,
         };
         let numbers: Vec<LotId> = (0..5)
-            .map(|i| stock.put(extra(vec![0, 9, 9 + i]), PieceId::new(at(100 + i)), 100 + i))
+            .map(|i| {
+                stock.put(
+                    extra(vec![0, 9, 9 + i]),
+                    PieceId::new(wide(100 + i)),
+                    100 + i,
+                )
+            })
             .collect();
         assert!(!stock.is_at_least(Grade::Half) && !stock.is_all(Grade::Exact));
         assert!(share(&stock, View::Gain, 7, &mut Work::unlimited()).value > before);

@@ -1,7 +1,7 @@
 //! Who is executed, leased, eligible: the state a server asks for batches. Knows nothing of how batches are chosen.
 
-use crate::counts::{at, narrow};
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::{narrow, wide};
 use cairn_theory::game::{Game, IllegalMove, Standing};
 use cairn_theory::task_set::TaskSet;
 
@@ -151,7 +151,7 @@ impl<'d> BatchState<'d> {
         // Sorted instead of counted in a map: a prize is bought when it stands as often as its price.
         prizes.sort_unstable();
         (prizes.chunk_by(|a, b| a == b))
-            .filter(|run| run.len() == at(self.price(run[0])))
+            .filter(|run| run.len() == wide(self.price(run[0])))
             .count()
     }
 

@@ -1,8 +1,7 @@
 //! All offers, those with equal numbers in one lot, kept up to date as pieces change. Knows numbers, not tasks.
 
 use super::piece::{Grade, Offer, PieceId};
-use crate::counts::narrow;
-use cairn_kernel::{corners, ids};
+use cairn_kernel::{corners, ids, narrow};
 use hashbrown::HashMap;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};

@@ -101,7 +101,7 @@ proptest! {
         let asked = AtomicU32::new(0);
         let stop = || asked.fetch_add(1, Ordering::Relaxed) >= patience;
         for effort in [BatchEffort::default(), BatchEffort::fast()] {
-            let batch = batcher.choose_until(requests, &effort, &stop);
+            let batch = batcher.choose_until(requests, &effort, &mut Work::until(&stop));
             claims_hold(&batch, &dag, 0, requests, truth)?;
         }
         let batch = batcher.choose(requests, &BatchEffort::default());
@@ -408,7 +408,12 @@ fn look_ahead_never_does_worse_than_one_batch_at_a_time() {
         let dag = cairn_oracle::random_dag(18, (seed % 5) as usize, seed);
         let batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
         let requests = [2, 3, 2, 4];
-        let ahead = look_ahead(&batcher, &requests, &BatchEffort::default(), &|| false);
+        let ahead = look_ahead(
+            &batcher,
+            &requests,
+            &BatchEffort::default(),
+            &mut Work::unlimited(),
+        );
         let mut one = batcher.clone();
         let mut total = 0;
         for &r in &requests {
@@ -466,7 +471,8 @@ fn a_call_ends_soon_when_told_to_stop() {
         asked.store(0, Ordering::Relaxed);
         let stop = || asked.fetch_add(1, Ordering::Relaxed) >= last;
         let mut batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
-        let batch = batcher.choose_until(requests, &BatchEffort::thorough(), &stop);
+        let batch =
+            batcher.choose_until(requests, &BatchEffort::thorough(), &mut Work::until(&stop));
         assert_eq!(batch.chosen.len(), requests);
         asked.load(Ordering::Relaxed)
     };

@@ -5,8 +5,7 @@ use super::network::Network;
 use super::scratch::Scratch;
 use super::sides::Side;
 use super::solve::Tuning;
-use crate::counts::{at, narrow};
-use cairn_kernel::{NONE, Stopped, Work};
+use cairn_kernel::{NONE, Stopped, Work, narrow, wide};
 
 /// Sources after which to ask whether to stop.
 // A path may be as long as the dag is deep: at a thousand arcs each, some milliseconds.
@@ -34,7 +33,7 @@ pub(crate) fn attempt<N: Amount>(
 ) -> Result<Attempt, Stopped> {
     let mut before: Option<f64> = None;
     for phase in 0.. {
-        work.go_on()?;
+        work.stride()?;
         let Scratch {
             queue,
             live: sources,
@@ -44,14 +43,14 @@ pub(crate) fn attempt<N: Amount>(
         // Labels come first each time: the last ones tell the sides, or that it was too slow.
         label_from_deficits(network, queue);
         sources.clear();
-        let has_surplus = |&u: &u32| network.nodes[at(u)].balance > N::ZERO;
+        let has_surplus = |&u: &u32| network.nodes[wide(u)].balance > N::ZERO;
         sources.extend(queue.iter().copied().filter(has_surplus));
         if sources.is_empty() {
             set_sides(network, scratch);
             return Ok(Attempt::Finished);
         }
         let surplus: f64 = (sources.iter())
-            .map(|&u| network.nodes[at(u)].balance.to_float())
+            .map(|&u| network.nodes[wide(u)].balance.to_float())
             .sum();
         // A phase that leaves most of the surplus would be followed by many like it.
         let is_slow = before.is_some_and(|before| tuning.cold_leaves * surplus > before);
@@ -59,9 +58,9 @@ pub(crate) fn attempt<N: Amount>(
             return Ok(Attempt::GaveUp);
         }
         for some in sources.chunks(SOURCES_A_CHECK) {
-            work.go_on()?;
+            work.stride()?;
             for &source in some {
-                drain(network, at(source), path);
+                drain(network, wide(source), path);
             }
         }
         before = Some(surplus);
@@ -84,13 +83,13 @@ fn label_from_deficits<N: Amount>(network: &mut Network<N>, queue: &mut Vec<u32>
     }
     let mut next = 0;
     while next < queue.len() {
-        let w = at(queue[next]);
+        let w = wide(queue[next]);
         next += 1;
         let label = network.labels[w] + 1;
         let mut reach = |network: &mut Network<N>, slot: usize| {
             let u = network.slots[slot].to;
-            if network.labels[at(u)] == NONE {
-                network.labels[at(u)] = label;
+            if network.labels[wide(u)] == NONE {
+                network.labels[wide(u)] = label;
                 queue.push(u);
             }
         };
@@ -115,19 +114,19 @@ fn drain<N: Amount>(network: &mut Network<N>, source: usize, path: &mut Vec<u32>
         amount = amount.min(-network.nodes[end].balance);
         let mut u = source;
         for &slot in path.iter() {
-            let slot = at(slot);
+            let slot = wide(slot);
             // Along needs any amount may go: only arcs walked backwards limit it.
             if !network.needs(u).contains(&slot) {
                 amount = amount.min(network.slots[slot].flow);
             }
-            u = at(network.slots[slot].to);
+            u = wide(network.slots[slot].to);
         }
         u = source;
         for &slot in path.iter() {
-            let slot = at(slot);
+            let slot = wide(slot);
             let forward = network.needs(u).contains(&slot);
             network.add_flow(slot, if forward { amount } else { -amount });
-            u = at(network.slots[slot].to);
+            u = wide(network.slots[slot].to);
         }
         network.nodes[source].balance -= amount;
         network.nodes[end].balance += amount;
@@ -150,30 +149,30 @@ fn find_path<N: Amount>(
         }
         let (first, middle) = (network.needs(u).start, network.needs(u).end);
         let end = network.dependants(u).end;
-        let mut slot = first + at(node.cursor);
+        let mut slot = first + wide(node.cursor);
         while slot < end {
             let towards = network.slots[slot];
-            let below = network.labels[at(towards.to)];
+            let below = network.labels[wide(towards.to)];
             // Needs come first in a node's slots and take any amount; behind them, flow can only be taken back.
             let open = slot < middle || towards.flow > N::ZERO;
             if open && below.wrapping_add(1) == label {
                 // A deficit that was filled in this phase still has label 0.
-                let is_full = network.nodes[at(towards.to)].balance >= N::ZERO;
+                let is_full = network.nodes[wide(towards.to)].balance >= N::ZERO;
                 if below > 0 || !is_full {
                     break;
                 }
             }
             slot += 1;
         }
-        network.nodes[u].cursor = (slot - first) as u32;
+        network.nodes[u].cursor = narrow(slot - first);
         if slot < end {
             path.push(narrow(slot));
-            u = at(network.slots[slot].to);
+            u = wide(network.slots[slot].to);
         } else {
             // A dead end: back one step, and past the slot that led here.
-            let led = path.pop()? as usize;
-            let mate = at(network.slots[led].mate);
-            u = at(network.slots[mate].to);
+            let led = wide(path.pop()?);
+            let mate = wide(network.slots[led].mate);
+            u = wide(network.slots[mate].to);
             // The slot is dead for this phase: labels do not change within it.
             network.nodes[u].cursor += 1;
         }

@@ -2,8 +2,7 @@
 
 use super::amount::Amount;
 use super::network::Network;
-use crate::counts::{at, narrow};
-use cairn_kernel::NONE;
+use cairn_kernel::{NONE, narrow, wide};
 
 /// The strong component of each node, numbered so that a component comes after all that it needs.
 #[derive(Debug)]
@@ -39,7 +38,7 @@ pub(crate) fn components<N: Amount>(
     }
     Components {
         of: tarjan.of,
-        count: at(tarjan.count),
+        count: wide(tarjan.count),
     }
 }
 
@@ -75,7 +74,7 @@ impl Tarjan {
     ) {
         // A path of its own instead of recursion: chains of a million tasks would overflow the stack.
         while let Some((node, slot)) = self.path.last_mut() {
-            let (u, s) = (at(*node), at(*slot));
+            let (u, s) = (wide(*node), wide(*slot));
             // Needs and dependants lie side by side: one counter goes through both.
             if s == network.dependants(u).end {
                 self.path.pop();
@@ -83,7 +82,7 @@ impl Tarjan {
                 continue;
             }
             *slot += 1;
-            let to = at(network.slots[s].to);
+            let to = wide(network.slots[s].to);
             if !included(to) || (s >= network.dependants(u).start && !joined(u, s)) {
                 continue;
             }
@@ -98,15 +97,15 @@ impl Tarjan {
 
     fn leave(&mut self, u: usize) {
         if let Some(&(above, _)) = self.path.last() {
-            let above = at(above);
+            let above = wide(above);
             self.low[above] = self.low[above].min(self.low[u]);
         }
         if self.low[u] != self.number[u] {
             return;
         }
         while let Some(member) = self.open.pop() {
-            self.of[at(member)] = self.count;
-            if at(member) == u {
+            self.of[wide(member)] = self.count;
+            if wide(member) == u {
                 break;
             }
         }

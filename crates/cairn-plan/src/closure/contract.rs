@@ -6,8 +6,7 @@ use super::gain::Gain;
 use super::network::{Arc, Network};
 use super::piece::{Piece, Place};
 use super::sides::Side;
-use crate::counts::{at, narrow};
-use cairn_kernel::{NONE, Rows};
+use cairn_kernel::{NONE, Rows, narrow, wide};
 use std::cmp::Ordering;
 
 /// Merging is done if it saves at least one node in so many.
@@ -96,7 +95,7 @@ impl<'a, N: Amount> Bonds<'a, N> {
         let own = self.piece.gain(u);
         let network = &self.piece.network;
         let is_single = |slots: std::ops::Range<usize>| {
-            let inside = slots.filter(|&s| self.includes(at(network.slots[s].to)));
+            let inside = slots.filter(|&s| self.includes(wide(network.slots[s].to)));
             inside.take(2).count() == 1
         };
         let is_steep = || {
@@ -116,7 +115,9 @@ impl<'a, N: Amount> Bonds<'a, N> {
     /// Whether the dependant behind `slot` of `w` is tied to `w`.
     fn is_tied(&self, w: usize, slot: usize) -> bool {
         let towards = self.piece.network.slots[slot];
-        self.flags[at(towards.to)] == LEADS || self.flags[w] == FOLLOWS || towards.flow > self.loose
+        self.flags[wide(towards.to)] == LEADS
+            || self.flags[w] == FOLLOWS
+            || towards.flow > self.loose
     }
 
     /// A class for what is tied together, or `None` if that saves few nodes.
@@ -151,7 +152,7 @@ impl<'a, N: Amount> Bonds<'a, N> {
     fn count_ties(&self) -> usize {
         let network = &self.piece.network;
         let tied = |w: usize| {
-            let inside = |s: &usize| self.includes(at(network.slots[*s].to));
+            let inside = |s: &usize| self.includes(wide(network.slots[*s].to));
             (network.dependants(w).filter(inside))
                 .filter(|&s| self.is_tied(w, s))
                 .count()
@@ -172,7 +173,7 @@ fn quotient<N: Amount, M: Amount>(
     let mut reward = vec![0; classes.count];
     let mut cost = vec![0; classes.count];
     for u in 0..piece.len() {
-        let class = at(classes.of[u]);
+        let class = wide(classes.of[u]);
         if classes.of[u] == NONE {
             continue;
         }
@@ -225,24 +226,24 @@ fn merged_arcs<N: Amount, M: Amount>(
     let mut arcs: Vec<Arc<M>> = Vec::new();
     // By class: the last arc towards it.
     let mut last = vec![NONE; if has_merged { classes.count } else { 0 }];
-    for from in 0..classes.count as u32 {
+    for from in 0..narrow(classes.count) {
         let first_arc = narrow(arcs.len());
-        for &u in members.row(at(from)) {
-            for slot in piece.network.needs(at(u)) {
+        for &u in members.row(wide(from)) {
+            for slot in piece.network.needs(wide(u)) {
                 let towards = piece.network.slots[slot];
-                let to = classes.of[at(towards.to)];
+                let to = classes.of[wide(towards.to)];
                 if to == NONE || to == from {
                     continue;
                 }
                 let flow = in_new_units(towards.flow);
                 // Without merging there are no parallel arcs, and half the work is saved.
                 if has_merged {
-                    let known = last[at(to)];
+                    let known = last[wide(to)];
                     if known != NONE && known >= first_arc {
-                        arcs[at(known)].flow += flow;
+                        arcs[wide(known)].flow += flow;
                         continue;
                     }
-                    last[at(to)] = narrow(arcs.len());
+                    last[wide(to)] = narrow(arcs.len());
                 }
                 arcs.push(Arc { from, to, flow });
             }

@@ -10,8 +10,7 @@ use super::piece::{Piece, Place, fits};
 use super::scratch::Scratch;
 use super::sides::Side;
 use super::solve::{Tuning, solve};
-use crate::counts::at;
-use cairn_kernel::{DisjointSets, NONE, Stopped, Work};
+use cairn_kernel::{DisjointSets, NONE, Stopped, Work, narrow, wide};
 use rayon::Scope;
 use std::sync::{Mutex, PoisonError};
 
@@ -50,7 +49,7 @@ impl Chain {
             let mut start = 0;
             for &Link { end, .. } in &stretch.links {
                 for &member in &stretch.members[start..end] {
-                    link_of[at(member)] = link;
+                    link_of[wide(member)] = link;
                 }
                 start = end;
                 link += 1;
@@ -60,8 +59,8 @@ impl Chain {
         for &(node, representative) in &self.merges {
             merged.join(node, representative);
         }
-        for node in 0..nodes as u32 {
-            link_of[at(node)] = link_of[at(merged.find(node))];
+        for node in 0..narrow(nodes) {
+            link_of[wide(node)] = link_of[wide(merged.find(node))];
         }
         link_of
     }
@@ -126,8 +125,8 @@ struct Settlers<'a> {
 impl Settlers<'_> {
     /// Settles a piece and all that is cut from it, handing large ones to other threads.
     fn settle<'scope>(&'scope self, scope: Option<&Scope<'scope>>, piece: AnyPiece) {
-        // Only the question is shared among threads; steps are not counted here.
-        let mut work = self.work.part(u64::MAX);
+        // As many steps for each, so that which thread comes first changes nothing.
+        let mut work = self.work.part(self.work.left());
         let mut scratch = Scratch::default();
         let mut own = Chain::default();
         let mut stack = vec![piece];
@@ -299,8 +298,8 @@ fn edge<N: Amount>(piece: Piece<N>) -> Stretch {
     let mut gains = vec![Gain::ZERO; parts.count];
     let mut sizes = vec![0usize; parts.count];
     for u in 0..piece.len() {
-        gains[at(parts.of[u])] += piece.gain(u);
-        sizes[at(parts.of[u])] += 1;
+        gains[wide(parts.of[u])] += piece.gain(u);
+        sizes[wide(parts.of[u])] += 1;
     }
     let mut end = 0;
     let mut next = Vec::with_capacity(parts.count);
@@ -319,7 +318,7 @@ fn edge<N: Amount>(piece: Piece<N>) -> Stretch {
     }
     let mut members = vec![0; piece.len()];
     for u in 0..piece.len() {
-        let place = &mut next[at(parts.of[u])];
+        let place = &mut next[wide(parts.of[u])];
         members[*place] = piece.id[u];
         *place += 1;
     }

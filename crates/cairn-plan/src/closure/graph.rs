@@ -1,9 +1,8 @@
 //! The closure graph of a dag: what must be executed before what counts as eligible. Knows no prices or flows.
 
-use crate::counts::at;
 use crate::{HullError, Weights};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::NONE;
+use cairn_kernel::{NONE, narrow, wide};
 
 /// The split graph of a dag, as "needs" among numbered nodes.
 ///
@@ -37,7 +36,7 @@ impl ClosureGraph {
             });
         }
         // Two slots an arc and two nodes a task must be countable in 32 bits.
-        if dag.len() + dag.arc_count() >= (u32::MAX / 2) as usize {
+        if dag.len() + dag.arc_count() >= wide(u32::MAX / 2) {
             return Err(HullError::TooLarge);
         }
         let mut graph = ClosureGraph {
@@ -63,17 +62,17 @@ impl ClosureGraph {
     fn add_node(&mut self, reward: u64, cost: u64) -> u32 {
         self.reward.push(reward);
         self.cost.push(cost);
-        (self.reward.len() - 1) as u32
+        narrow(self.reward.len() - 1)
     }
 
     fn add_in_copy(&mut self, dag: &Dag, weights: &Weights, task: TaskId) {
-        let reward = weights.reward(task.index());
+        let reward = weights.reward(task);
         self.in_copy[task.index()] = match dag.parents(task) {
             [] => NONE,
             // Half of the nodes of a chain or an out-tree are spared so.
             [parent] => {
                 let shared = self.out_copy[parent.index()];
-                self.reward[at(shared)] += reward;
+                self.reward[wide(shared)] += reward;
                 shared
             }
             parents => {
@@ -89,7 +88,7 @@ impl ClosureGraph {
         if dag.is_sink(task) {
             return;
         }
-        let copy = self.add_node(0, weights.cost(task.index()));
+        let copy = self.add_node(0, weights.cost(task));
         self.out_copy[task.index()] = copy;
         if !dag.is_source(task) {
             self.needs.push((copy, self.in_copy[task.index()]));

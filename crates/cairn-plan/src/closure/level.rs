@@ -2,8 +2,7 @@
 
 use super::amount::Amount;
 use super::network::Network;
-use crate::counts::at;
-use cairn_kernel::{Stopped, Work};
+use cairn_kernel::{Stopped, Work, wide};
 
 /// Levels the loads of a network: `sweeps` passes over all nodes, up and down in turn.
 ///
@@ -63,7 +62,7 @@ impl<N: Amount> Sweep<'_, N> {
             return;
         }
         for slot in self.network.needs(u) {
-            let need = at(self.network.slots[slot].to);
+            let need = wide(self.network.slots[slot].to);
             if self.cost[need] > 0 {
                 self.level_pair(u, slot, need);
             } else {
@@ -98,7 +97,7 @@ impl<N: Amount> Sweep<'_, N> {
         let (mut least, mut most) = (None, None);
         let (mut least_load, mut most_load) = (f64::INFINITY, f64::NEG_INFINITY);
         for beyond in self.network.needs(middle) {
-            let load = self.load(at(self.network.slots[beyond].to));
+            let load = self.load(wide(self.network.slots[beyond].to));
             if load < least_load {
                 (least, least_load) = (Some(beyond), load);
             }
@@ -108,12 +107,12 @@ impl<N: Amount> Sweep<'_, N> {
         }
         let load = self.load(u);
         if let Some(beyond) = least.filter(|_| load > least_load) {
-            let far = at(self.network.slots[beyond].to);
+            let far = wide(self.network.slots[beyond].to);
             let amount = N::from_float(self.difference(u, far));
             self.network.carry(u, slot, amount);
             self.network.carry(middle, beyond, amount);
         } else if let Some(beyond) = most.filter(|_| load < most_load) {
-            let far = at(self.network.slots[beyond].to);
+            let far = wide(self.network.slots[beyond].to);
             let amount = N::from_float(-self.difference(u, far))
                 .min(self.network.slots[slot].flow)
                 .min(self.network.slots[beyond].flow);
@@ -134,7 +133,7 @@ impl<N: Amount> Sweep<'_, N> {
         for slot in needs {
             let towards = self.network.slots[slot];
             whole += towards.flow;
-            let need = at(towards.to);
+            let need = wide(towards.to);
             self.shares.push(Share {
                 slot,
                 balance: (self.network.nodes[need].balance - towards.flow).to_float(),

@@ -1,7 +1,7 @@
 //! A flow network without source or sink: nodes hold balances, arcs hold flow. Knows neither tasks nor prices.
 
 use super::amount::Amount;
-use crate::counts::at;
+use cairn_kernel::wide;
 use std::ops::Range;
 
 /// One node: its balance, where its slots lie, and what the flow algorithms note about it.
@@ -53,8 +53,8 @@ impl<N: Amount> Network<N> {
         let mut dependants = vec![0u32; count];
         for arc in arcs {
             debug_assert!(arc.to < arc.from, "needs are numbered first");
-            needs[at(arc.from)] += 1;
-            dependants[at(arc.to)] += 1;
+            needs[wide(arc.from)] += 1;
+            dependants[wide(arc.to)] += 1;
         }
         let mut nodes = Vec::with_capacity(count + 1);
         let mut start = 0;
@@ -75,18 +75,18 @@ impl<N: Amount> Network<N> {
             dependants: start,
             ..Node::default()
         });
-        let mut slots = vec![Slot::default(); at(start)];
+        let mut slots = vec![Slot::default(); wide(start)];
         for &Arc { from, to, flow } in arcs {
-            let forward = needs[at(from)];
-            let backward = dependants[at(to)];
-            needs[at(from)] += 1;
-            dependants[at(to)] += 1;
-            slots[at(forward)] = Slot {
+            let forward = needs[wide(from)];
+            let backward = dependants[wide(to)];
+            needs[wide(from)] += 1;
+            dependants[wide(to)] += 1;
+            slots[wide(forward)] = Slot {
                 to,
                 mate: backward,
                 flow,
             };
-            slots[at(backward)] = Slot {
+            slots[wide(backward)] = Slot {
                 to: from,
                 mate: forward,
                 flow,
@@ -108,19 +108,19 @@ impl<N: Amount> Network<N> {
     /// The slots of `u` towards what it needs.
     #[inline(always)]
     pub(crate) fn needs(&self, u: usize) -> Range<usize> {
-        at(self.nodes[u].needs)..at(self.nodes[u].dependants)
+        wide(self.nodes[u].needs)..wide(self.nodes[u].dependants)
     }
 
     /// The slots of `u` towards what needs it.
     #[inline(always)]
     pub(crate) fn dependants(&self, u: usize) -> Range<usize> {
-        at(self.nodes[u].dependants)..at(self.nodes[u + 1].needs)
+        wide(self.nodes[u].dependants)..wide(self.nodes[u + 1].needs)
     }
 
     /// Adds `amount`, which may be negative, to the flow in both slots of an arc. Balances are the caller's.
     #[inline(always)]
     pub(crate) fn add_flow(&mut self, slot: usize, amount: N) {
-        let mate = at(self.slots[slot].mate);
+        let mate = wide(self.slots[slot].mate);
         self.slots[slot].flow += amount;
         self.slots[mate].flow += amount;
     }
@@ -128,7 +128,7 @@ impl<N: Amount> Network<N> {
     /// Sets the flow in both slots of an arc. Balances are the caller's.
     #[inline(always)]
     pub(crate) fn set_flow(&mut self, slot: usize, amount: N) {
-        let mate = at(self.slots[slot].mate);
+        let mate = wide(self.slots[slot].mate);
         self.slots[slot].flow = amount;
         self.slots[mate].flow = amount;
     }
@@ -136,7 +136,7 @@ impl<N: Amount> Network<N> {
     /// Moves `amount`, which may be negative, from `u` along its slot `need`.
     #[inline(always)]
     pub(crate) fn carry(&mut self, u: usize, need: usize, amount: N) {
-        let to = at(self.slots[need].to);
+        let to = wide(self.slots[need].to);
         self.add_flow(need, amount);
         self.nodes[u].balance -= amount;
         self.nodes[to].balance += amount;

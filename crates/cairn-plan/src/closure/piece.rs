@@ -4,6 +4,7 @@
 use super::amount::Amount;
 use super::gain::Gain;
 use super::network::{Arc, Network};
+use cairn_kernel::narrow;
 
 /// Where a stretch of the chain lies, between two ideals A ⊂ B, and the range of its slopes.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +75,7 @@ impl<N: Amount> Piece<N> {
             .collect();
         let mut piece = Piece {
             network: Network::new(reward.len(), &arcs),
-            id: (0..reward.len() as u32).collect(),
+            id: (0..narrow(reward.len())).collect(),
             reward,
             cost,
             place: Place {

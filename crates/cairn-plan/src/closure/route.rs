@@ -4,24 +4,15 @@ use super::amount::Amount;
 use super::network::Network;
 use super::scratch::Scratch;
 use super::sides::Side;
+use super::solve::Tuning;
 use super::trees::Trees;
-use crate::counts::at;
-use cairn_kernel::{NONE, Stopped, Work};
+use cairn_kernel::{NONE, Stopped, Work, narrow, wide};
 
 /// The label of an active node that no search has reached yet; others have `NONE`.
 const UNREACHED_ACTIVE: u32 = NONE - 1;
 
 /// The label of a node whose side is decided.
 const CLOSED: u32 = NONE - 2;
-
-/// Slots to look at for each live node, that the first round may take before the labels are made exact again. Each round
-/// gets more than the one before, so that in the end one comes to its own end.
-// This and the next change the time, never the result: figures by trial, from when pseudoflow came in. No table of them was
-// kept.
-const LOOKS_A_NODE: usize = 30;
-
-/// The fewer should move; but pulling costs less than pushing, until deficits are so many times more than surpluses.
-const PULL_BELOW: usize = 3;
 
 /// Routes all surplus that can reach a deficit, from whatever flow the network holds, and sets the sides.
 ///
@@ -31,14 +22,15 @@ const PULL_BELOW: usize = 3;
 pub(crate) fn route<N: Amount>(
     network: &mut Network<N>,
     scratch: &mut Scratch,
+    tuning: &Tuning,
     work: &mut Work<'_>,
 ) -> Result<(), Stopped> {
     scratch.sides.clear();
     scratch.sides.resize(network.len(), Side::Open);
     scratch.live.clear();
-    scratch.live.extend(0..network.len() as u32);
+    scratch.live.extend(0..narrow(network.len()));
     for number in 1.. {
-        work.go_on()?;
+        work.stride()?;
         let (surpluses, deficits) = count_active(network, &scratch.live);
         if surpluses == 0 || deficits == 0 {
             let rest = if surpluses > 0 {
@@ -52,8 +44,8 @@ pub(crate) fn route<N: Amount>(
             return Ok(());
         }
         // More each round: labels that are made exact too often cost more than they save.
-        let looks = number * LOOKS_A_NODE * scratch.live.len();
-        let finished = if deficits < PULL_BELOW * surpluses {
+        let looks = number * tuning.looks_a_node * scratch.live.len();
+        let finished = if deficits < tuning.pull_below * surpluses {
             round::<N, true>(network, scratch, deficits, looks, work)
         } else {
             round::<N, false>(network, scratch, surpluses, looks, work)
@@ -68,7 +60,7 @@ pub(crate) fn route<N: Amount>(
 fn count_active<N: Amount>(network: &Network<N>, live: &[u32]) -> (usize, usize) {
     let (mut surpluses, mut deficits) = (0, 0);
     for &u in live {
-        let balance = network.nodes[at(u)].balance;
+        let balance = network.nodes[wide(u)].balance;
         surpluses += usize::from(balance > N::ZERO);
         deficits += usize::from(balance < N::ZERO);
     }
@@ -77,7 +69,7 @@ fn count_active<N: Amount>(network: &Network<N>, live: &[u32]) -> (usize, usize)
 
 fn decide_live(scratch: &mut Scratch, side: impl Fn(u32) -> Side) {
     for &u in &scratch.live {
-        scratch.sides[at(u)] = side(u);
+        scratch.sides[wide(u)] = side(u);
     }
     scratch.live.clear();
 }
@@ -98,7 +90,7 @@ fn round<N: Amount, const PULL: bool>(
     } else {
         (Side::First, Side::Last)
     };
-    let is_unreached = |u: u32| network.labels[at(u)] >= UNREACHED_ACTIVE;
+    let is_unreached = |u: u32| network.labels[wide(u)] >= UNREACHED_ACTIVE;
     // No surplus reaches a deficit any more: the flow is maximal, and the labels tell the cut.
     if reached_all && found == 0 {
         decide_live(
@@ -111,10 +103,10 @@ fn round<N: Amount, const PULL: bool>(
         let sides = &mut scratch.sides;
         // The dead leave, so that later rounds look at fewer nodes and labels of the rest stay exact.
         scratch.live.retain(|&u| {
-            let label = &mut network.labels[at(u)];
+            let label = &mut network.labels[wide(u)];
             let stays = *label < UNREACHED_ACTIVE;
             if !stays {
-                sides[at(u)] = unreached;
+                sides[wide(u)] = unreached;
                 *label = CLOSED;
             }
             stays
@@ -141,24 +133,24 @@ fn label<N: Amount, const PULL: bool>(
     let queue = &mut scratch.queue;
     queue.clear();
     for &u in &scratch.live {
-        let node = &mut network.nodes[at(u)];
+        let node = &mut network.nodes[wide(u)];
         // New labels: every slot may lead down again.
         node.cursor = 0;
         let amount = active_amount::<N, PULL>(node.balance);
-        network.labels[at(u)] = if amount > N::ZERO {
+        network.labels[wide(u)] = if amount > N::ZERO {
             UNREACHED_ACTIVE
         } else {
             NONE
         };
         if amount < N::ZERO {
-            network.labels[at(u)] = 0;
+            network.labels[wide(u)] = 0;
             queue.push(u);
         }
     }
     let mut found = 0;
     let mut next = 0;
     while next < queue.len() {
-        let w = at(queue[next]);
+        let w = wide(queue[next]);
         next += 1;
         let label = network.labels[w] + 1;
         let (unlimited, limited) = if PULL {
@@ -168,9 +160,9 @@ fn label<N: Amount, const PULL: bool>(
         };
         let mut reach = |network: &mut Network<N>, slot: usize| {
             let u = network.slots[slot].to;
-            let known = network.labels[at(u)];
+            let known = network.labels[wide(u)];
             if known >= UNREACHED_ACTIVE {
-                network.labels[at(u)] = label;
+                network.labels[wide(u)] = label;
                 queue.push(u);
                 found += usize::from(known == UNREACHED_ACTIVE);
             }

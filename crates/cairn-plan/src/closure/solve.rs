@@ -17,6 +17,11 @@ pub(crate) struct Tuning {
     pub(crate) cold_leaves: f64,
     /// Pieces with fewer nodes are not worth another thread.
     pub(crate) worth_a_thread: usize,
+    /// Slots to look at for each live node, that the first round may take before the labels are made exact again. Each round
+    /// gets more than the one before, so that in the end one comes to its own end.
+    pub(crate) looks_a_node: usize,
+    /// The fewer should move; but pulling costs less than pushing, until deficits are so many times more than surpluses.
+    pub(crate) pull_below: usize,
 }
 
 impl Default for Tuning {
@@ -52,5 +57,5 @@ pub(crate) fn solve<N: Amount>(
         }
     }
     piece.is_routed = true;
-    route(&mut piece.network, scratch, work)
+    route(&mut piece.network, scratch, tuning, work)
 }

@@ -4,8 +4,7 @@ use super::amount::Amount;
 use super::network::{Network, Slot};
 use super::route::active_amount;
 use super::scratch::Scratch;
-use crate::counts::{at, narrow};
-use cairn_kernel::{NONE, Stopped, Work};
+use cairn_kernel::{NONE, Stopped, Work, narrow, wide};
 
 /// Slots looked at after which to ask whether to stop: some milliseconds.
 // So that Ctrl-C is heard within a round, which may take seconds on a million nodes.
@@ -56,10 +55,10 @@ pub(crate) struct Trees<'a, N, const PULL: bool> {
 impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
     /// Every node a tree of its own; the labelled ones are those in the queue of `scratch`.
     pub(crate) fn new(network: &'a mut Network<N>, scratch: &'a mut Scratch) -> Self {
-        let farthest = (scratch.queue.last()).map_or(0, |&u| network.labels[at(u)]);
+        let farthest = (scratch.queue.last()).map_or(0, |&u| network.labels[wide(u)]);
         // Nodes that climb above this wait for the next round.
         // Twice the farthest distance leaves room to rise; a bucket for every possible label would be one a node.
-        let labels = 2 * at(farthest) + 64;
+        let labels = 2 * wide(farthest) + 64;
         scratch.heads.clear();
         scratch.heads.resize(labels, NONE);
         scratch.counts.clear();
@@ -76,9 +75,9 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
             looked: 0,
         };
         for &u in &scratch.queue {
-            let u = at(u);
+            let u = wide(u);
             // How many nodes have each label: one that nobody has any more is a gap.
-            trees.counts[at(trees.network.labels[u])] += 1;
+            trees.counts[wide(trees.network.labels[u])] += 1;
             if trees.amount(u) > N::ZERO {
                 trees.activate(u);
             }
@@ -91,7 +90,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
         let mut next_check = LOOKS_A_CHECK;
         while self.looked <= most {
             if self.looked > next_check {
-                work.go_on()?;
+                work.stride()?;
                 next_check = self.looked + LOOKS_A_CHECK;
             }
             while self.highest > 0 && self.heads[self.highest] == NONE {
@@ -102,10 +101,10 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
                 break;
             }
             // A root has no siblings, so that `next` is free to link its bucket.
-            self.heads[self.highest] = self.kin[at(root)].next;
+            self.heads[self.highest] = self.kin[wide(root)].next;
             // Above a gap no way leads down: what is there waits for exact labels.
-            if self.network.labels[at(root)] <= self.gap {
-                self.grow(at(root));
+            if self.network.labels[wide(root)] <= self.gap {
+                self.grow(wide(root));
             }
         }
         Ok(())
@@ -120,7 +119,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
     /// Puts a root with something to give into the bucket of its label.
     #[inline(always)]
     fn activate(&mut self, root: usize) {
-        let label = at(self.network.labels[root]);
+        let label = wide(self.network.labels[root]);
         self.kin[root].next = self.heads[label];
         self.heads[label] = narrow(root);
         self.highest = self.highest.max(label);
@@ -140,19 +139,19 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
             }
             let mut child = self.kin[u].child;
             loop {
-                while child != NONE && self.network.labels[at(child)] != label {
-                    child = self.kin[at(child)].next;
+                while child != NONE && self.network.labels[wide(child)] != label {
+                    child = self.kin[wide(child)].next;
                     self.looked += 1;
                 }
                 if child != NONE {
-                    u = at(child);
+                    u = wide(child);
                     continue 'node;
                 }
                 // Neither it nor anything below it with its label has a way down.
                 self.lift(u, label);
                 if u == root {
                     // Else it is cut off, or has risen beyond the buckets: it keeps its surplus for the next round.
-                    if label < self.gap && at(label) + 1 < self.heads.len() {
+                    if label < self.gap && wide(label) + 1 < self.heads.len() {
                         self.activate(root);
                     }
                     return;
@@ -165,7 +164,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
 
     #[inline(always)]
     fn parent(&self, u: usize) -> usize {
-        self.network.slots[at(self.kin[u].parent)].to as usize
+        wide(self.network.slots[wide(self.kin[u].parent)].to)
     }
 
     /// The next slot of `u` with room that leads one label down.
@@ -176,12 +175,12 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
         }
         let first = self.network.needs(u).start;
         // Slots before the cursor led nowhere with this label: they are not looked at again before it changes.
-        let start = first + at(self.network.nodes[u].cursor);
+        let start = first + wide(self.network.nodes[u].cursor);
         let labels = &self.network.labels;
         let slots = &self.network.slots[start..self.network.dependants(u).end];
         let leads_down = |arc: &Slot<N>| {
             // `NONE` wraps to 0, which no label that is asked for is.
-            labels[at(arc.to)].wrapping_add(1) == label
+            labels[wide(arc.to)].wrapping_add(1) == label
                 && (is_unlimited::<PULL>(u, arc.to) || arc.flow > N::ZERO)
         };
         let found = slots.iter().position(leads_down);
@@ -192,13 +191,13 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
     }
 
     fn lift(&mut self, u: usize, label: u32) {
-        self.counts[at(label)] -= 1;
-        if self.counts[at(label)] == 0 {
+        self.counts[wide(label)] -= 1;
+        if self.counts[wide(label)] == 0 {
             // The gap heuristic: labels fall by one along a way to a deficit, so no way leads across a label that
             // nobody has.
             self.gap = self.gap.min(label);
         }
-        self.counts[at(label) + 1] += 1;
+        self.counts[wide(label) + 1] += 1;
         self.network.labels[u] = label + 1;
         self.network.nodes[u].cursor = 0;
         self.looked += 1;
@@ -216,21 +215,21 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
             if above == NONE {
                 return;
             }
-            let arc = self.network.slots[at(above)];
-            (u, slot) = (at(arc.to), at(arc.mate));
+            let arc = self.network.slots[wide(above)];
+            (u, slot) = (wide(arc.to), wide(arc.mate));
         }
     }
 
     /// Makes `u` the first child of the node that `slot` leads to.
     fn join(&mut self, u: usize, slot: usize) {
-        let parent = at(self.network.slots[slot].to);
+        let parent = wide(self.network.slots[slot].to);
         let next = self.kin[parent].child;
         let kin = &mut self.kin[u];
         kin.parent = narrow(slot);
         kin.previous = NONE;
         kin.next = next;
         if next != NONE {
-            self.kin[at(next)].previous = narrow(u);
+            self.kin[wide(next)].previous = narrow(u);
         }
         self.kin[parent].child = narrow(u);
     }
@@ -246,10 +245,10 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
                 let parent = self.parent(u);
                 self.kin[parent].child = kin.next;
             }
-            previous => self.kin[at(previous)].next = kin.next,
+            previous => self.kin[wide(previous)].next = kin.next,
         }
         if kin.next != NONE {
-            self.kin[at(kin.next)].previous = kin.previous;
+            self.kin[wide(kin.next)].previous = kin.previous;
         }
         self.kin[u].parent = NONE;
     }
@@ -261,7 +260,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
         let mut u = from;
         while self.kin[u].parent != NONE {
             self.looked += 1;
-            let slot = at(self.kin[u].parent);
+            let slot = wide(self.kin[u].parent);
             let arc = self.network.slots[slot];
             // Towards a need any amount may go; back along an arc, no more than flows there.
             if is_unlimited::<PULL>(u, arc.to) {
@@ -280,7 +279,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
                     }
                 }
             }
-            u = at(arc.to);
+            u = wide(arc.to);
         }
         let before = self.amount(u);
         self.network.nodes[u].balance += active_amount::<N, PULL>(left);
@@ -295,5 +294,5 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
 /// pulling. Needs have smaller numbers than their dependants.
 #[inline(always)]
 fn is_unlimited<const PULL: bool>(u: usize, neighbour: u32) -> bool {
-    ((at(neighbour)) < u) != PULL
+    ((wide(neighbour)) < u) != PULL
 }

@@ -7,11 +7,11 @@ use super::ids::NodeId;
 use super::knowledge::{Finding, Knowledge, Method};
 use super::macro_states::MacroStates;
 use super::tree_program::TreeProgram;
-use crate::budgets::decide::BLOCK;
-use crate::counts::{gained, narrow, wide};
+use crate::budgets::decide::{BLOCK, MOST_SET_IN_BLOCK};
+use crate::counts::gained;
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{
-    DisjointSets, Price, Rows, Work, convolve_within, largest_shares, part, signed,
+    DisjointSets, Price, Rows, Work, convolve, largest_shares, long, narrow, part, signed,
 };
 use hashbrown::HashMap;
 
@@ -31,14 +31,14 @@ impl Method for BlockBound {
             let profile =
                 // Equal blocks are solved once: a component has often many of one shape.
                 (solved.entry(block)).or_insert_with_key(|b| signed(&upper_profile(b, work)));
-            match convolve_within(&sum, profile, usize::MAX, Price::Time, work) {
+            match convolve(&sum, profile, None, Price::Time, work) {
                 Some(both) => sum = both,
                 None => return Finding::default(),
             }
         }
         Finding {
             upper: Some(sum.into_iter().map(gained).collect()),
-            states: wide(solved.len()),
+            states: long(solved.len()),
             ..Finding::default()
         }
     }
@@ -85,8 +85,9 @@ fn blocks(component: &Component) -> Vec<Component> {
 fn upper_profile(block: &Component, work: &mut Work<'_>) -> Vec<u32> {
     let mut known = Knowledge::new(block, block.equal_shares(), gate_order(block));
     let methods: [&dyn Method; 3] = [
-        // 2⁶ settings at the most: there may be many blocks, and a bound is all that is wanted.
-        &TreeProgram { most: 6 },
+        &TreeProgram {
+            most: MOST_SET_IN_BLOCK,
+        },
         &MacroStates { beam: None },
         &Frontier,
     ];

@@ -6,9 +6,8 @@
 use super::compact;
 use super::ids::{IntervalId, NodeId, RewardId};
 use crate::budgets::decide::colours::{LARGE, ROUNDS};
-use crate::counts::{at, narrow, wide};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{DisjointSets, Joins, Puzzle, Rows, colours, completed};
+use cairn_kernel::{DisjointSets, Joins, Puzzle, Rows, colours, completed, long, narrow, wide};
 use std::ops::{Deref, Range};
 
 /// One component, cut out and renumbered: a puzzle of *nodes* (tasks to execute) and *rewards* (tasks made eligible).
@@ -73,51 +72,27 @@ impl Component {
         self.0.prizes(v)
     }
 
-    /// Rewards gained after each prefix of `order`; `None` if a node is executed twice or before its gate.
+    /// Rewards gained after each prefix of `order`; `None` if a node is missing, or executed twice or before its gate.
     /// Linear.
     pub(super) fn profile(&self, order: &[NodeId]) -> Option<Vec<u32>> {
-        let mut profile = Vec::with_capacity(order.len() + 1);
-        profile.push(0);
-        let mut gained = 0;
-        self.execute(order, |reward| match reward {
-            Some(r) => gained += self.weight(r),
-            None => profile.push(gained),
-        })
-        .then_some(profile)
+        (self.gains(order)).filter(|_| order.len() == self.nodes())
     }
 
     /// An order of all nodes at least as good at every step, which executes nothing before it is needed; `None` if
-    /// `order` executes a node twice or before its gate. O(nodes + needs·log needs).
+    /// `order` lacks a node, or executes one twice or before its gate. O(nodes + needs·log needs).
     pub(super) fn compacted(&self, order: &[NodeId]) -> Option<Vec<NodeId>> {
         let mut rewards = Vec::with_capacity(self.rewards());
-        self.execute(order, |reward| rewards.extend(reward))
-            .then(|| {
-                let needs = |r| self.needs(r).iter().copied();
-                compact::compacted(order, &rewards, needs, NodeId::index)
-            })
-    }
-
-    /// Executes all nodes in order and reports the rewards gained by each, then `None`. Whether each node came once
-    /// and behind an open gate.
-    fn execute(&self, order: &[NodeId], mut report: impl FnMut(Option<RewardId>)) -> bool {
-        let mut waiting = self.needs_left();
-        let mut executed = vec![false; self.nodes()];
-        for &v in order {
-            let is_open = self.gate(v).is_none_or(|gate| waiting[gate.index()] == 0);
-            if !is_open || std::mem::replace(&mut executed[v.index()], true) {
-                return false;
-            }
-            completed(self.rewards_of(v).iter().copied(), &mut waiting)
-                .for_each(|r| report(Some(r)));
-            report(None);
-        }
-        order.len() == self.nodes()
+        let is_order = (self.joins()).walk(order, |_, reward| rewards.extend(reward));
+        (is_order && order.len() == self.nodes()).then(|| {
+            let needs = |r| self.needs(r).iter().copied();
+            compact::compacted(order, &rewards, needs, NodeId::index)
+        })
     }
 
     /// The chord ⌊total·t/nodes⌋: no set of `t` nodes gains more, because the interval is an edge of the hull.
     /// Only valid for components of such an interval.
     pub(super) fn chord(&self) -> Vec<u32> {
-        let (total, nodes) = (u64::from(self.total()), wide(self.nodes()));
+        let (total, nodes) = (u64::from(self.total()), long(self.nodes()));
         (0..=nodes)
             .map(|t| (total * t / nodes.max(1)) as u32)
             .collect()
@@ -260,11 +235,12 @@ impl Copies {
     fn colours(&self, part: &[u32]) -> Vec<u64> {
         let n = self.len();
         let mut size = vec![0u32; 2 * n];
-        (part.iter()).for_each(|&p| size[at(p)] += 1);
+        (part.iter()).for_each(|&p| size[wide(p)] += 1);
         let mut alike = vec![0u32; 2 * n + 1];
-        (size.iter()).for_each(|&size| alike[at(size)] += 1);
+        (size.iter()).for_each(|&size| alike[wide(size)] += 1);
         let coloured = |part: &[u32]| -> Vec<TaskId> {
-            let is_coloured = |part: u32| size[at(part)] < LARGE || alike[at(size[at(part)])] > 1;
+            let is_coloured =
+                |part: u32| size[wide(part)] < LARGE || alike[wide(size[wide(part)])] > 1;
             let copies = part.iter().enumerate().filter(|&(_, &p)| is_coloured(p));
             copies.map(|(v, _)| TaskId::new(v)).collect()
         };

@@ -8,25 +8,23 @@ use cairn_dag::TaskId;
 use cairn_kernel::Work;
 use hashbrown::HashSet;
 
-/// Leaves out one of the two vertices where the other alone is in the way. Of two that are the nearer one stays. `start`
-/// tells the nonsinks before each interval.
-pub(super) fn narrow(
+/// Leaves out one of the two vertices where the other alone is in the way. Of two that are the nearer one stays.
+pub(super) fn with_fewer_corners(
     mut crossing: Crossing,
     windows: &Windows<'_>,
-    start: &[usize],
     work: &mut Work<'_>,
 ) -> Crossing {
     let (Some(before), Some(after)) = (&crossing.before, &crossing.after) else {
         return crossing;
     };
     let (step, gain) = (crossing.step, crossing.gain);
-    let last = start.len() - 2;
-    let interval = start.partition_point(|&s| s <= step) - 1;
+    let last = windows.last();
+    let interval = crossing.interval;
     // The nearer vertex makes the shorter story, so it is tried first.
     let is_after_nearer = after.step - step < step - before.step;
     for is_after in [is_after_nearer, !is_after_nearer] {
         let window = if is_after {
-            [0, interval]
+            [IntervalId::new(0), interval]
         } else {
             [interval, last]
         };
@@ -37,7 +35,7 @@ pub(super) fn narrow(
             (None, _) => true,
         };
         let most = is_in_the_way
-            .then(|| windows.most(window.map(IntervalId::new), step, gain, work))
+            .then(|| windows.most(window, step, gain, work))
             .flatten();
         if let Some(inside) = most.filter(|&most| most < gain) {
             crossing.inside = inside;

@@ -2,9 +2,8 @@
 //! Knows profiles and ancestors, not how profiles were found.
 
 use super::ids::{IntervalId, PartId, RowId};
-use crate::counts::{at, wide};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{NEVER, Price, Work, convolve_within};
+use cairn_kernel::{NEVER, Price, Work, convolve, long, wide};
 
 /// A part of the dag in the forest: some tasks, and a bound on what they gain.
 #[derive(Clone, Debug)]
@@ -65,13 +64,7 @@ impl Forest {
     pub(super) fn bound(&self, work: &mut Work<'_>) -> Option<Vec<i32>> {
         let mut sum = vec![0];
         for root in self.roots() {
-            sum = convolve_within(
-                &sum,
-                &self.best[root.index()],
-                usize::MAX,
-                Price::Time,
-                work,
-            )?;
+            sum = convolve(&sum, &self.best[root.index()], None, Price::Time, work)?;
         }
         // Some numbers of tasks cannot be met exactly; the bound is for at most so many.
         for t in 1..sum.len() {
@@ -106,11 +99,11 @@ impl Forest {
         for (done, &own) in upper.iter().enumerate() {
             // Thresholds rise, so each part below is added once, when it opens.
             for d in &self.open_below(c, done)[opened..] {
-                open =
-                    convolve_within(&open, &self.best[d.index()], usize::MAX, Price::Time, work)?;
+                open = convolve(&open, &self.best[d.index()], None, Price::Time, work)?;
             }
             opened = self.open_below(c, done).len();
-            work.take(wide(open.len()) / 8)?;
+            // Eight entries at once, as in a convolution.
+            work.take(long(open.len()) / 8)?;
             for (slot, &more) in best[done..].iter_mut().zip(&open) {
                 // With NEVER added this stays far below zero, which counts as unreachable wherever it is used.
                 *slot = (*slot).max(own + more);
@@ -135,10 +128,10 @@ impl Forest {
         let mut sums = vec![vec![0]];
         for d in parts {
             let last = &sums[sums.len() - 1];
-            sums.push(convolve_within(
+            sums.push(convolve(
                 last,
                 &self.best[d.index()],
-                usize::MAX,
+                None,
                 Price::Time,
                 work,
             )?);
@@ -170,7 +163,8 @@ impl Sharing<'_> {
         let mut todo = Vec::new();
         self.share(&self.roots, &self.sums, total, &mut todo);
         while let Some((c, tasks)) = todo.pop() {
-            work.take(1 + wide(tasks) / 8)?;
+            // Eight entries at once, as in a convolution.
+            work.take(1 + long(tasks) / 8)?;
             let controlled = &self.forest.controlled[c.index()];
             if self.below[c.index()].is_empty() {
                 self.below[c.index()] = self.forest.sums(controlled, work)?;
@@ -271,7 +265,7 @@ impl Ancestors {
         }
         // n²/8 bytes in all: `most_for_across` keeps that within some 18 MB.
         let words = next.div_ceil(64);
-        work.take(wide(arcs * words) / 8)?;
+        work.take(long(arcs * words) / 8)?;
         let mut bits = vec![0u64; next * words];
         for &task in dag.topological_order() {
             let Some(own) = bit[task.index()] else {
@@ -299,7 +293,7 @@ impl Ancestors {
 
     /// The parts that have ancestors of `task`, and how many, sorted by part. O(tasks/64 + parts).
     fn by_part(&self, task: TaskId, work: &mut Work<'_>) -> Option<Vec<(PartId, usize)>> {
-        work.take(wide(self.words + self.ends.len()) / 8)?;
+        work.take(long(self.words + self.ends.len()) / 8)?;
         let row = self.bit[task.index()].expect("a task of a part").index();
         let bits = &self.bits[row * self.words..][..self.words];
         // Bits of its word before the given one.
@@ -310,13 +304,13 @@ impl Ancestors {
         for (part, &end) in self.ends.iter().enumerate() {
             // Bits are sorted by part, so that one pass over the words counts for all parts.
             while word < end / 64 {
-                before += at(bits[word].count_ones());
+                before += wide(bits[word].count_ones());
                 word += 1;
             }
             let rest = bits
                 .get(word)
                 .map_or(0, |bits| (bits & below(end)).count_ones());
-            let count = before + at(rest);
+            let count = before + wide(rest);
             if count > start {
                 counts.push((PartId::new(part), count - start));
             }

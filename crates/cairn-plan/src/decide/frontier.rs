@@ -8,8 +8,9 @@
 use super::component::Component;
 use super::ids::{NodeId, RewardId};
 use super::knowledge::{Finding, Knowledge, Method};
-use crate::counts::{gained, wide};
-use cairn_kernel::{NEVER, Work};
+use crate::budgets::LINES;
+use crate::counts::gained;
+use cairn_kernel::{NEVER, Rows, Work, long};
 use std::collections::BTreeMap;
 
 /// Exact profile when few rewards are open at a time. O(3^open · nodes²) at the worst.
@@ -41,26 +42,24 @@ impl Method for Frontier {
 }
 
 /// For each reward, the nodes whose state touches it: those it needs and those behind its gate.
-fn touching(component: &Component) -> Vec<Vec<NodeId>> {
+fn touching(component: &Component) -> Rows<NodeId> {
     let behind = component.behind();
-    (component.all_rewards().zip(behind.iter()))
-        .map(|(r, behind)| [component.needs(r), behind].concat())
-        .collect()
+    let mut touching = Rows::default();
+    for (r, behind) in component.all_rewards().zip(behind.iter()) {
+        touching.push(component.needs(r).iter().chain(behind).copied());
+    }
+    touching
 }
 
 /// Greedily keeps the number of open rewards small, from several starting nodes; `None` if it gets too large.
 fn sweep_order(component: &Component, work: &mut Work<'_>) -> Option<Vec<NodeId>> {
-    let nodes = component.nodes();
     let touching = touching(component);
-    let mut rewards_of: Vec<Vec<RewardId>> = vec![Vec::new(); nodes];
-    for (r, touched) in touching.iter().enumerate() {
-        let r = RewardId::new(r);
-        touched.iter().for_each(|v| rewards_of[v.index()].push(r));
-    }
+    let touched = touching.iter().zip(component.all_rewards());
+    let pairs = touched.flat_map(|(nodes, r)| nodes.iter().map(move |&v| (v, r)));
+    let rewards_of = Rows::by_row(component.nodes(), pairs);
     let mut starts: Vec<NodeId> = component.all_nodes().collect();
-    starts.sort_by_key(|&v| (rewards_of[v.index()].len(), v));
-    // Each start costs a whole line-up; good lines begin where few rewards are touched.
-    starts.truncate(12);
+    starts.sort_by_key(|&v| (rewards_of.row(v.index()).len(), v));
+    starts.truncate(LINES);
     let mut best: Option<(usize, Vec<NodeId>)> = None;
     for start in starts {
         let limit = best.as_ref().map_or(MOST_OPEN + 1, |b| b.0);
@@ -74,15 +73,15 @@ fn sweep_order(component: &Component, work: &mut Work<'_>) -> Option<Vec<NodeId>
 /// One greedy line-up that keeps fewer than `limit` rewards open, with the most that were open.
 fn line_up(
     start: NodeId,
-    touching: &[Vec<NodeId>],
-    rewards_of: &[Vec<RewardId>],
+    touching: &Rows<NodeId>,
+    rewards_of: &Rows<RewardId>,
     limit: usize,
     work: &mut Work<'_>,
 ) -> Option<(usize, Vec<NodeId>)> {
     let nodes = rewards_of.len();
-    let mut left: Vec<usize> = touching.iter().map(Vec::len).collect();
-    let is_open =
-        |left: &[usize], r: RewardId| (1..touching[r.index()].len()).contains(&left[r.index()]);
+    let all: Vec<u32> = touching.lengths().collect();
+    let mut left = all.clone();
+    let is_open = |left: &[u32], r: RewardId| (1..all[r.index()]).contains(&left[r.index()]);
     let mut placed = vec![false; nodes];
     let mut candidate = vec![false; nodes];
     let mut candidates = vec![start];
@@ -91,7 +90,7 @@ fn line_up(
     let (mut open, mut most) = (0usize, 0usize);
     while order.len() < nodes {
         let change = |v: NodeId| -> i64 {
-            (rewards_of[v.index()].iter())
+            (rewards_of.row(v.index()).iter())
                 .map(|&r| {
                     let (before, after) = (is_open(&left, r), left[r.index()] > 1);
                     i64::from(after) - i64::from(before)
@@ -100,9 +99,9 @@ fn line_up(
         };
         let cost: usize = candidates
             .iter()
-            .map(|&v| rewards_of[v.index()].len())
+            .map(|&v| rewards_of.row(v.index()).len())
             .sum();
-        work.take(1 + wide(cost))?;
+        work.take(1 + long(cost))?;
         let next = candidates.iter().copied().min_by_key(|&v| (change(v), v));
         // Where nothing shares a reward with what was placed, any node will do.
         let next = next.or_else(|| (0..nodes).find(|&v| !placed[v]).map(NodeId::new))?;
@@ -110,11 +109,11 @@ fn line_up(
         placed[next.index()] = true;
         candidate[next.index()] = true;
         order.push(next);
-        for &r in &rewards_of[next.index()] {
+        for &r in rewards_of.row(next.index()) {
             open -= usize::from(is_open(&left, r));
             left[r.index()] -= 1;
             open += usize::from(is_open(&left, r));
-            for &v in &touching[r.index()] {
+            for &v in touching.row(r.index()) {
                 if !std::mem::replace(&mut candidate[v.index()], true) {
                     candidates.push(v);
                 }
@@ -144,7 +143,7 @@ type Layer = BTreeMap<u128, Vec<i32>>;
 
 /// Runs the program along `order`: the exact profile and the number of states met.
 fn sweep(component: &Component, order: &[NodeId], work: &mut Work<'_>) -> Option<(Vec<u32>, u64)> {
-    let mut left: Vec<usize> = touching(component).iter().map(Vec::len).collect();
+    let mut left: Vec<u32> = touching(component).lengths().collect();
     // By reward: its number among the open ones, which means nothing before it was met.
     let mut slot = vec![0; component.rewards()];
     let mut is_met = vec![false; component.rewards()];
@@ -176,7 +175,7 @@ fn sweep(component: &Component, order: &[NodeId], work: &mut Work<'_>) -> Option
             .collect();
         let mut next = Layer::new();
         for (state, best) in layer {
-            work.take(STATE + wide(best.len()))?;
+            work.take(STATE + long(best.len()))?;
             for executed in [false, true] {
                 let moved = step(state, executed, needed_by, gate, &slot);
                 let Some(moved) = moved else { continue };
@@ -196,7 +195,7 @@ fn sweep(component: &Component, order: &[NodeId], work: &mut Work<'_>) -> Option
         for &r in &closing {
             free.push(slot[r.index()]);
         }
-        states += wide(next.len());
+        states += long(next.len());
         layer = next;
     }
     // All rewards are decided, so one state is left.

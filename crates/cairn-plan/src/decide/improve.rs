@@ -2,9 +2,9 @@
 
 use super::compact;
 use crate::budgets::decide::improve::{LONGEST_ITEM, STAGES};
-use crate::counts::{at, narrow, opened, parents_left, wide};
+use crate::counts::{opened, parents_left};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{NONE, Work};
+use cairn_kernel::{NONE, Work, long, narrow, wide};
 use cairn_theory::profile::area;
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub(super) fn improve(
 ) {
     let mut best = area_of(dag, order);
     // Compacting, gains twice and the sweep's own books: each one pass over the arcs.
-    let round = 4 * wide(dag.len() + dag.arc_count());
+    let round = 4 * long(dag.len() + dag.arc_count());
     for (window, coarseness) in STAGES {
         while work.spend(round) {
             let mut candidate = compacted(dag, order);
@@ -69,7 +69,7 @@ fn sweep(
         let mut begin = 0;
         while begin + 1 < items.len() {
             let end = (begin + window).min(items.len());
-            if !work.spend(wide(end - begin) << (end - begin)) {
+            if !work.spend(long(end - begin) << (end - begin)) {
                 break;
             }
             state.rearrange(&mut items, begin, end);
@@ -124,7 +124,7 @@ fn cut_into_items(dag: &Dag, order: &[TaskId], gains: &[u32], coarseness: u32) -
             };
             // Asked only where it matters, as it looks at all parents of an item.
             let depends = || (b.iter()).any(|&t| dag.parents(t).iter().any(|p| a.contains(p)));
-            let denser = gain_b * wide(a.len()) >= gain_a * wide(b.len());
+            let denser = gain_b * long(a.len()) >= gain_a * long(b.len());
             if !denser || a.len() + b.len() >= LONGEST_ITEM || (coarseness == 1 && !depends()) {
                 break;
             }
@@ -179,7 +179,7 @@ impl<'a> Pass<'a> {
         let window = &mut items[begin..end];
         let needs = self.needs(window, begin);
         let gain = self.gain_of_sets(window);
-        let lengths: Vec<u64> = window.iter().map(|item| wide(item.len())).collect();
+        let lengths: Vec<u64> = window.iter().map(|item| long(item.len())).collect();
         if let Some(order) = best_order(&lengths, &needs, &gain) {
             let mut old: Vec<Vec<TaskId>> = window.iter_mut().map(std::mem::take).collect();
             for (slot, from) in window.iter_mut().zip(order) {
@@ -194,7 +194,7 @@ impl<'a> Pass<'a> {
         let needs_of = |(i, item): (usize, &Vec<TaskId>)| {
             let parents = item.iter().flat_map(|&t| self.dag.parents(t));
             // Before the window wraps to a huge number; after it is too large, and so is `NONE`: all fail the test below.
-            let items = parents.map(|p| at(self.place[p.index()]).wrapping_sub(begin));
+            let items = parents.map(|p| wide(self.place[p.index()]).wrapping_sub(begin));
             items
                 .filter(|&j| j < window.len() && j != i)
                 .fold(0, |set, j| set | 1 << j)
@@ -217,7 +217,7 @@ impl<'a> Pass<'a> {
         let mut gain = vec![0u32; 1 << window.len()];
         for child in touched {
             let (set, parents) = std::mem::take(&mut self.needed[child.index()]);
-            gain[at(set)] += u32::from(parents == self.missing[child.index()]);
+            gain[wide(set)] += u32::from(parents == self.missing[child.index()]);
         }
         // From sets without an item to those with it.
         // The sum over all subsets, item by item: O(items·2^items) instead of 3^items.
@@ -256,7 +256,7 @@ fn best_order(lengths: &[u64], needs: &[usize], gain: &[u32]) -> Option<Vec<usiz
         let before = u64::from(gain[set]);
         let mut left = full & !set;
         while left != 0 {
-            let i = at(left.trailing_zeros());
+            let i = wide(left.trailing_zeros());
             left &= left - 1;
             let (needs, others) = items[i];
             if needs & !set == 0 {
@@ -265,7 +265,7 @@ fn best_order(lengths: &[u64], needs: &[usize], gain: &[u32]) -> Option<Vec<usiz
                 let reached = area + before * others + u64::from(gain[both]);
                 let grown = &mut best[both];
                 if reached > *grown >> ITEM {
-                    *grown = reached << ITEM | wide(i);
+                    *grown = reached << ITEM | long(i);
                 }
             }
         }

@@ -7,9 +7,9 @@ use super::refusal::{Conflict, Corner, Crossing, Refusal};
 use super::solved::Solved;
 use super::witness::{self, Witnesses};
 use crate::budgets::decide::SUMS;
-use crate::counts::{at, gained, narrow};
+use crate::counts::gained;
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{Price, Work, convolve_within, signed};
+use cairn_kernel::{Price, Work, convolve, narrow, signed, wide};
 use cairn_theory::merge::largest_merge;
 use hashbrown::HashMap;
 
@@ -73,7 +73,7 @@ impl Intervals {
     fn append(&mut self, j: usize, solved: &Solved, chain: &StrictChain, work: &mut Work<'_>) {
         let (from, base) = (self.start[j], self.base[j]);
         let parts = &self.parts[j];
-        let to = from + self.tasks[j].len();
+        self.start.push(from + self.tasks[j].len());
         let knowns: Vec<&Knowledge> = parts.iter().map(|&c| solved.known(c)).collect();
         // By profiles alone: whichever component is taken next, the others stay as good as they were.
         let merged = merge(parts, &knowns, solved);
@@ -81,8 +81,8 @@ impl Intervals {
         let mut gain = 0;
         let mut reached = vec![0];
         for &unit in &merged {
-            let (placed, known) = (solved.placed(parts[at(unit)]), knowns[at(unit)]);
-            let k = &mut taken[at(unit)];
+            let (placed, known) = (solved.placed(parts[wide(unit)]), knowns[wide(unit)]);
+            let k = &mut taken[wide(unit)];
             self.order.push(placed.tasks[known.order[*k].index()]);
             gain += known.profile[*k + 1] - known.profile[*k];
             *k += 1;
@@ -99,7 +99,7 @@ impl Intervals {
             .filter(|&c| solved.known(c).admits == Some(false))
             // The smallest is understood soonest, and cheapest to check.
             .min_by_key(|&c| solved.placed(c).tasks.len());
-        let refusal = refusing.map(|c| solved.refusal_of(c, from, to));
+        let refusal = refusing.map(|c| solved.refusal_of(c, &self.start));
         let refusal = refusal.or_else(|| {
             // Then each profile is its component's best, and the largest merge attains the sum's best or nothing does.
             let all_admit = knowns.iter().all(|k| k.admits == Some(true));
@@ -108,13 +108,12 @@ impl Intervals {
             Some(Refusal::Sum {
                 interval: IntervalId::new(j),
                 from,
-                to,
+                to: self.start[j + 1],
                 step: from + step,
                 conflict: Conflict::Unknown,
             })
         });
         self.refusal = (self.refusal.take().into_iter().chain(refusal)).min_by_key(Refusal::size);
-        self.start.push(to);
         self.base.push(base + gain);
     }
 
@@ -155,6 +154,7 @@ impl Intervals {
             before: corner(j),
             after: corner(j + 1),
             step,
+            interval: IntervalId::new(j),
             gain: found.gain(step),
             set: found.set(step).map(<[TaskId]>::to_vec),
             inside: self.inside[step],
@@ -191,11 +191,11 @@ fn sum_of(
         let mut left = run.len();
         while left > 0 {
             if left % 2 == 1 {
-                sum = convolve_within(&sum, &power, usize::MAX, Price::Time, work)?;
+                sum = convolve(&sum, &power, None, Price::Time, work)?;
             }
             left /= 2;
             if left > 0 {
-                power = convolve_within(&power, &power, usize::MAX, Price::Time, work)?;
+                power = convolve(&power, &power, None, Price::Time, work)?;
             }
         }
     }

@@ -6,9 +6,7 @@
 use super::component::Component;
 use super::ids::{NodeId, RewardId};
 use super::knowledge::{Finding, Knowledge, Method};
-use crate::counts::{narrow, wide};
-use crate::nearness::{NEAR, WHOLE, nearness};
-use cairn_kernel::{Growing, Rows, Work, completed};
+use cairn_kernel::{Growing, NEAR, Rows, Work, greedy, long, narrow, nearness_of};
 use cairn_theory::profile::area;
 use std::cmp::Reverse;
 
@@ -25,7 +23,7 @@ impl Method for ListOrders {
     fn examine(&self, component: &Component, _: &Knowledge, work: &mut Work<'_>) -> Finding {
         let shape = Shape::new(component);
         // Three orders, each walked, compacted and measured.
-        if !work.spend(24 * wide(shape.size())) {
+        if !work.spend(24 * long(shape.size())) {
             return Finding::default();
         }
         let orders = [
@@ -68,42 +66,6 @@ impl<'a> Shape<'a> {
         self.component.rewards_of(v)
     }
 
-    /// Executes always the open node of largest key; keys may grow when `grow` says so after each execution.
-    fn follow<K: Ord + Copy>(
-        &self,
-        mut key: Vec<K>,
-        mut grow: impl FnMut(NodeId, &[u32], &mut Vec<K>, &mut Vec<NodeId>),
-    ) -> Vec<NodeId> {
-        let nodes = self.component.nodes();
-        let mut waiting = self.component.needs_left();
-        let mut is_open = vec![false; nodes];
-        let mut open = Growing::of(nodes, []);
-        for v in self.component.all_nodes() {
-            if self.component.gate(v).is_none() {
-                is_open[v.index()] = true;
-                open.push(key[v.index()], v);
-            }
-        }
-        let mut order = Vec::with_capacity(nodes);
-        let mut grown = Vec::new();
-        while let Some(v) = open.pop() {
-            order.push(v);
-            for r in completed(self.rewards_of(v).iter().copied(), &mut waiting) {
-                for &u in self.behind.row(r.index()) {
-                    is_open[u.index()] = true;
-                    open.push(key[u.index()], u);
-                }
-            }
-            grow(v, &waiting, &mut key, &mut grown);
-            for u in grown.drain(..) {
-                if is_open[u.index()] && !open.is_popped(u) {
-                    open.push(key[u.index()], u);
-                }
-            }
-        }
-        order
-    }
-
     /// The longest way of gates to the end first.
     fn highest_first(&self) -> Vec<NodeId> {
         let order = super::component::gate_order(self.component);
@@ -115,42 +77,19 @@ impl<'a> Shape<'a> {
             height[v.index()] = next.max().unwrap_or(0);
         }
         // Of equal heights the one that more rewards need.
-        let key: Vec<(u32, usize)> = (self.component.all_nodes())
-            .map(|v| (height[v.index()], self.rewards_of(v).len()))
-            .collect();
-        self.follow(key, |_, _, _, _| {})
+        let stage = |v: NodeId| (height[v.index()], self.rewards_of(v).len());
+        greedy(self.component, stage, |_, _| (0, 0))
     }
 
     /// What gains most now, then what comes nearest to gaining.
     fn nearest_first(&self) -> Vec<NodeId> {
-        let worth = |r: RewardId, waiting: u32| match waiting {
-            0 => (0, 0),
-            // A reward that lacks one node counts in both numbers.
-            1 => (self.component.weight(r), WHOLE),
-            w if w <= NEAR => (0, nearness(w)),
+        // Its weight counts for the first number alone: near to gaining much is not nearer.
+        let worth = |r: RewardId, lacking: u32| match lacking {
+            1 => (self.component.weight(r), nearness_of(1, 1)),
+            2..=NEAR => (0, nearness_of(1, lacking)),
             _ => (0, 0),
         };
-        let count = self.component.needs_left();
-        let key: Vec<(u32, u32)> = (self.component.all_nodes())
-            .map(|v| {
-                let each = (self.rewards_of(v).iter()).map(|&r| worth(r, count[r.index()]));
-                each.fold((0, 0), |sum, w| (sum.0 + w.0, sum.1 + w.1))
-            })
-            .collect();
-        self.follow(key, |v, waiting, key, grown| {
-            for &r in self.rewards_of(v) {
-                let left = waiting[r.index()];
-                if left == 0 || left > NEAR {
-                    continue;
-                }
-                let (before, now) = (worth(r, left + 1), worth(r, left));
-                for &u in self.component.needs(r) {
-                    let k = &mut key[u.index()];
-                    *k = (k.0 + now.0 - before.0, k.1 + now.1 - before.1);
-                    grown.push(u);
-                }
-            }
-        })
+        greedy(self.component, |_| (), worth)
     }
 
     /// From the end: takes back always the node that loses least, last the one that would lose most.

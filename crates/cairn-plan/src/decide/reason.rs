@@ -1,10 +1,12 @@
 //! Chooses, of the reasons why no IC-optimal order exists, one that shows two steps. Knows nothing of how they are found.
 
+use super::component::Placed;
 use super::ids::ComponentId;
 use super::pair;
 use super::refusal::{Conflict, Refusal};
 use super::solved::Solved;
 use super::split_pair::{self, Summand};
+use crate::budgets::decide::pair::OWN_QUARTERS;
 use cairn_kernel::Work;
 
 impl Solved {
@@ -16,8 +18,7 @@ impl Solved {
         start: &[usize],
         work: &mut Work<'_>,
     ) -> Refusal {
-        // A quarter is kept for the other components that refuse.
-        work.lend(work.left() / 4 * 3, |work| {
+        work.lend(work.left() / 4 * OWN_QUARTERS, |work| {
             self.look_for_pair(&mut refusal, work);
         });
         let own = match &refusal {
@@ -35,8 +36,7 @@ impl Solved {
         // The smallest is understood soonest.
         others.sort_by_key(|&c| length(c));
         for component in others {
-            let j = self.placed(component).interval.index();
-            let mut other = self.refusal_of(component, start[j], start[j + 1]);
+            let mut other = self.refusal_of(component, start);
             self.look_for_pair(&mut other, work);
             if other.shows_two_sets() {
                 return other;
@@ -76,14 +76,18 @@ impl Solved {
         }
     }
 
-    /// That a component of the interval between these steps admits no IC-optimal order.
-    pub(super) fn refusal_of(&self, component: ComponentId, from: usize, to: usize) -> Refusal {
+    /// That a component admits no IC-optimal order. `start` tells the nonsinks before its interval and at the end of it.
+    pub(super) fn refusal_of(&self, component: ComponentId, start: &[usize]) -> Refusal {
         let (method, states) = self.known(component).by;
+        let Placed {
+            interval, tasks, ..
+        } = self.placed(component);
         Refusal::Component {
-            from,
-            to,
+            from: start[interval.index()],
+            to: start[interval.index() + 1],
+            interval: *interval,
             component,
-            tasks: self.placed(component).tasks.clone(),
+            tasks: tasks.clone(),
             method,
             states,
             conflict: Conflict::Unknown,

@@ -13,6 +13,8 @@ pub enum Refusal {
         from: usize,
         /// Nonsinks executed at its end.
         to: usize,
+        /// Which of all intervals.
+        interval: IntervalId,
         /// Which of all components.
         component: ComponentId,
         /// The tasks.
@@ -74,6 +76,8 @@ pub struct Crossing {
     pub after: Option<Corner>,
     /// The other step.
     pub step: usize,
+    /// The interval in which it lies.
+    pub interval: IntervalId,
     /// What the real set at that step gains.
     pub gain: u32,
     /// The set itself, where it was found as one.

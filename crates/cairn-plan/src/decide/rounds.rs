@@ -1,7 +1,7 @@
 //! Round after round with more steps until a dag is decided: components, sums, bounds across intervals, verdict.
 //! Knows no flow, and no method for a component.
 
-use super::crossing::narrow;
+use super::crossing::with_fewer_corners;
 use super::improve::{gains, improve};
 use super::intervals::{Intervals, StrictChain};
 use super::refusal::Refusal;
@@ -10,9 +10,8 @@ use super::solved::Solved;
 use super::windows::Windows;
 use super::witness::Witnesses;
 use crate::budgets::decide as budgets;
-use crate::counts::at;
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::Work;
+use cairn_kernel::{Work, wide};
 use std::ops::Range;
 
 /// How much work deciding may cost, at the most: less where less decides.
@@ -42,7 +41,7 @@ pub struct DecideEffort {
 
 impl DecideEffort {
     /// The steps of one round, counted from 0; the last has them all.
-    fn in_round(&self, round: u32) -> DecideEffort {
+    pub(super) fn in_round(&self, round: u32) -> DecideEffort {
         // Forest, improvement and pairs are not divided: each is needed once at most, or worth its price in any round.
         let divisor = budgets::MORE_A_ROUND.saturating_pow(self.rounds.saturating_sub(round + 1));
         let mut effort = *self;
@@ -89,12 +88,12 @@ pub(crate) struct Decision {
 ///
 /// ```
 /// use cairn_dag::{Dag, TaskId};
-/// use cairn_plan::{Evidence, PlanEffort, Refusal, plan};
+/// use cairn_plan::{Evidence, PlanEffort, Refusal, Work, plan};
 /// // Children 3 and 4 of task 0; 5 to 9 of both 1 and 2.
 /// let alone = [(0, 3), (0, 4)];
 /// let together = (5..10).flat_map(|child| [(1, child), (2, child)]);
 /// let dag = Dag::from_arcs(10, alone.into_iter().chain(together).collect())?;
-/// let plan = plan(&dag, &PlanEffort::default(), &|| false);
+/// let plan = plan(&dag, &PlanEffort::default(), &mut Work::unlimited());
 /// // Three tasks are eligible at first; gains of 0, 0, 5, 7 are reached, 0, 2, 5, 7 is the bound.
 /// assert_eq!((&plan.profile[..4], &plan.bound[..4]), (&[3, 2, 6, 7][..], &[3, 4, 6, 7][..]));
 /// let Evidence::Refusal(Refusal::Crossing(crossing)) = plan.evidence else {
@@ -241,7 +240,7 @@ impl Decider<'_, '_> {
         match other.map_or(refusal, Refusal::Crossing) {
             Refusal::Crossing(crossing) => {
                 let windows = Windows::new(self.dag, self.chain, &self.solved, start);
-                Refusal::Crossing(narrow(crossing, &windows, start, &mut work))
+                Refusal::Crossing(with_fewer_corners(crossing, &windows, &mut work))
             }
             refusal => refusal,
         }
@@ -262,7 +261,7 @@ impl Decision {
     fn undecided(dag: &Dag, chain: &StrictChain) -> Decision {
         let mut by_rank = vec![None; dag.len()];
         for task in dag.tasks().filter(|&t| !dag.is_sink(t)) {
-            by_rank[at(chain.ranks[0][task.index()])] = Some(task);
+            by_rank[wide(chain.ranks[0][task.index()])] = Some(task);
         }
         let order: Vec<TaskId> = by_rank.into_iter().flatten().collect();
         let gains = gains(dag, &order);

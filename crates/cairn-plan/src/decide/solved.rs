@@ -6,9 +6,8 @@ use super::intervals::StrictChain;
 use super::knowledge::Knowledge;
 use super::rounds::DecideEffort;
 use super::solve::solve;
-use crate::counts::wide;
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::Work;
+use cairn_kernel::{Work, long};
 use hashbrown::HashMap;
 use rayon::prelude::*;
 
@@ -110,7 +109,7 @@ impl Solved {
     /// Learns more of each class that is not decided, the classes in parallel: each has a budget of its own.
     pub(super) fn deepen(&mut self, effort: &DecideEffort, work: &Work<'_>) {
         let placed = &self.placed;
-        let size = |c: ComponentId| wide(placed[c.index()].component.nodes());
+        let size = |c: ComponentId| long(placed[c.index()].component.nodes());
         let open = self.classes().filter(|(_, known)| !known.is_decided());
         let all: u64 = open.map(|(first, _)| size(first)).sum();
         (self.known.par_iter_mut().zip(&self.first))
@@ -120,7 +119,7 @@ impl Solved {
                 // In proportion to nodes, and fixed before any is solved: so threads cannot change what another gets.
                 let share = (effort.components / all.max(1)).saturating_mul(size(first));
                 own.steps = own.steps.min(share);
-                let mut work = work.part(u64::MAX);
+                let mut work = work.unmetered();
                 solve(&placed[first.index()].component, known, &own, &mut work);
             });
     }

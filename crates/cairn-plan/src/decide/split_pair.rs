@@ -1,9 +1,8 @@
 //! Finds two steps of a sum of independent parts whose best splits cannot be nested. Knows only profiles.
 
 use super::refusal::{Conflict, Pair};
-use crate::counts::wide;
 use cairn_dag::TaskId;
-use cairn_kernel::{Price, Work, convolve_within};
+use cairn_kernel::{Price, Work, convolve, long};
 
 /// A part that admits an IC-optimal order.
 pub(super) struct Summand<'a> {
@@ -46,6 +45,7 @@ pub(super) fn look(parts: &[Summand<'_>], first: usize, work: &mut Work<'_>) -> 
         if end == all {
             return Conflict::NoPair;
         }
+        // By fours: tables are made anew for each range, and those of all before cost a small part of the last. A judgement.
         (begin, end) = (end + 1, (4 * end).min(all));
     }
 }
@@ -124,7 +124,7 @@ impl<'a> Splits<'a> {
             next.sort_unstable();
             next.dedup();
             let cost = states.len() * 2 * part.profile.len() + next.len();
-            work.take(1 + wide(cost))?;
+            work.take(1 + long(cost))?;
             states = next;
         }
         Some(!states.is_empty())
@@ -157,7 +157,7 @@ fn joined(a: &[u32], b: &[u32], end: usize, work: &mut Work<'_>) -> Option<Vec<u
     // For the list itself, however short.
     work.take(1)?;
     // The sums of all prefixes and suffixes are kept: steps must bound the room, too.
-    convolve_within(a, b, end, Price::Entries, work)
+    convolve(a, b, Some(end), Price::Entries, work)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The states that a walk through a component met: sets of nodes as bits, each kept once. Knows no closures.
 
 use super::ids::{NodeId, StateId};
-use crate::counts::at;
+use cairn_kernel::wide;
 use hashbrown::HashTable;
 use std::hash::{BuildHasher, Hasher};
 
@@ -90,5 +90,5 @@ pub(super) fn has(bits: &[u64], v: NodeId) -> bool {
 
 /// How many nodes a bit set has.
 pub(super) fn count(bits: &[u64]) -> usize {
-    bits.iter().map(|w| at(w.count_ones())).sum()
+    bits.iter().map(|w| wide(w.count_ones())).sum()
 }

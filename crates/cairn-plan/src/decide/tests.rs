@@ -323,6 +323,7 @@ fn check_crossing(dag: &Dag, crossing: &Crossing, is_all: bool) -> Result<(), Te
         gain,
         set,
         inside,
+        ..
     } = crossing;
     for corner in [before, after].into_iter().flatten() {
         prop_assert_eq!(corner.step, corner.set.len());
@@ -347,4 +348,47 @@ fn check_crossing(dag: &Dag, crossing: &Crossing, is_all: bool) -> Result<(), Te
         prop_assert!(most(0, upper) >= Some(*gain));
     }
     Ok(())
+}
+
+/// docs/deciding.md tells people what the budgets are.
+#[test]
+fn shares_and_rounds_are_told_as_they_are() {
+    use crate::budgets::decide::share;
+    let docs = include_str!("../../../../docs/deciding.md");
+    let number = |text: &str| text.trim().replace(',', "").parse::<u64>().ok();
+    let cells = |line: &'static str| line.split('|').skip(1).map(str::trim);
+    let methods = docs.lines().filter(|l| l.starts_with('|')).map(cells);
+    let methods = methods.filter(|row| row.clone().next().is_some_and(|n| number(n).is_some()));
+    let shares: Vec<Option<u64>> = methods.map(|mut row| row.nth(2).and_then(number)).collect();
+    let expected = [
+        share::LIST_ORDERS,
+        share::FIRST_BEAM,
+        share::TREES,
+        share::FRONTIER,
+        share::CHAIN,
+        share::ALL_STATES,
+        share::BLOCKS,
+        share::WIDE_BEAM,
+        share::LAST_CHAIN,
+    ];
+    // The first method is a formula and costs nothing.
+    assert_eq!(shares[0], None);
+    assert_eq!(shares[1..], expected.map(Some));
+    let rounds = docs
+        .lines()
+        .filter(|l| l.trim_start().starts_with("round "));
+    let told = rounds.flat_map(|line| line.split_whitespace().filter_map(number));
+    let mut expected = Vec::new();
+    for round in 0..USUAL.rounds {
+        let effort = USUAL.in_round(round);
+        expected.extend([
+            u64::from(round) + 1,
+            effort.component.steps,
+            effort.components,
+            effort.across,
+            effort.forest,
+        ]);
+    }
+    expected.extend([USUAL.improve, USUAL.pair]);
+    assert_eq!(told.collect::<Vec<_>>(), expected);
 }

@@ -4,8 +4,8 @@ use super::component::{Component, gate_order};
 use super::ids::{NodeId, RewardId, StateId};
 use super::states::{States, count};
 use crate::budgets::decide::walk::{FAR, MOST_WORDS, SMALL};
-use crate::counts::{at, members, wide};
-use cairn_kernel::{Work, completed, places};
+use crate::counts::members;
+use cairn_kernel::{Work, completed, long, places, wide};
 
 /// The cost of a new state beside that of its words: hashing, a place in the table, cold memory.
 // Reckoned, not measured: a few dozen comparisons of sets that lie in the cache.
@@ -51,12 +51,12 @@ pub(super) struct Explored {
 /// The cost of comparing two sets of nodes.
 fn scan(component: &Component) -> u64 {
     // Four words at a time, about what vector instructions do.
-    1 + wide(component.nodes().div_ceil(64)) / 4
+    1 + long(component.nodes().div_ceil(64)) / 4
 }
 
 /// What growing so many states of a component costs, at the least.
 pub(super) fn growing(component: &Component, states: usize) -> u64 {
-    let looks = wide(states).saturating_mul(wide(component.rewards()));
+    let looks = long(states).saturating_mul(long(component.rewards()));
     looks.saturating_mul(scan(component))
 }
 
@@ -65,7 +65,8 @@ impl<'a> Space<'a> {
     pub(super) fn new(component: &'a Component, work: &mut Work<'_>) -> Option<Space<'a>> {
         let words = component.nodes().div_ceil(64).max(1);
         let rewards = component.rewards();
-        if !work.spend(wide(rewards * words / 4)) || rewards * words > MOST_WORDS {
+        // A quarter of a step a word: they are cleared and written in a row.
+        if !work.spend(long(rewards * words / 4)) || rewards * words > MOST_WORDS {
             return None;
         }
         let mut closure = vec![0u64; rewards * words];
@@ -175,7 +176,7 @@ impl<'a> Space<'a> {
 
     /// The cost of finding out what a state opens: a look at all needs, one after the other.
     fn opening(&self) -> u64 {
-        1 + wide(self.component.arcs()) / 8
+        1 + long(self.component.arcs()) / 8
     }
 
     /// Walks all macro states in order of size. With a `threshold`, only through states and steps that gain at
@@ -194,7 +195,7 @@ impl<'a> Space<'a> {
         // So many states as the budget could open at the most, as a power of two.
         let too_many = (work.left() / self.opening()).max(1).ilog2() + 1;
         let is_all = beam.is_none() && threshold.is_none();
-        if is_all && self.apart(at(too_many)) >= at(too_many) {
+        if is_all && self.apart(wide(too_many)) >= wide(too_many) {
             return None;
         }
         let met = self.explore(threshold, beam, work, |_, _| false);
@@ -208,7 +209,7 @@ impl<'a> Space<'a> {
             best: met.best,
             order,
             complete: met.complete,
-            states: wide(met.states.gain.len()),
+            states: long(met.states.gain.len()),
         })
     }
 
@@ -240,7 +241,7 @@ impl<'a> Space<'a> {
             let mut here = std::mem::take(&mut by_size[size]);
             if let Some(width) = width.filter(|&w| here.len() > w) {
                 complete = false;
-                self.narrow(&states, &mut here, width);
+                self.keep_best(&states, &mut here, width);
             }
             // The best of this size or of any smaller one: fillers can always be added.
             let gains = here.iter().map(|&state| states.gain[state.index()]);
@@ -322,7 +323,7 @@ impl<'a> Space<'a> {
                 let new = closure & !from;
                 // Most words add nothing, and counting bits costs more than asking.
                 if new != 0 {
-                    added += at(new.count_ones());
+                    added += wide(new.count_ones());
                 }
             }
             if !is_wanted(added) {
@@ -334,7 +335,7 @@ impl<'a> Space<'a> {
                 continue;
             }
             // While the closure is executed the gain stays; it jumps with its last node.
-            let area = area + u64::from(gain) * (wide(added) - 1) + u64::from(new_gain);
+            let area = area + u64::from(gain) * (long(added) - 1) + u64::from(new_gain);
             cost += INSERT + self.scan;
             let (target, is_new) = states.insert(&buffers.to);
             if is_new {
@@ -367,7 +368,7 @@ impl<'a> Space<'a> {
         let added = to.iter().zip(&*from).map(|(to, from)| to & !from);
         members(added).for_each(|v| {
             let rewards = self.rewards_of(v);
-            touched += wide(rewards.len());
+            touched += long(rewards.len());
             for &q in rewards {
                 let (tick, met) = &mut met[q.index()];
                 if *tick != now {
@@ -383,11 +384,12 @@ impl<'a> Space<'a> {
     }
 
     /// Keeps the best third by area, by gain, and by promise (how nearly complete the next rewards are).
-    fn narrow(&self, states: &States, here: &mut Vec<StateId>, width: usize) {
+    fn keep_best(&self, states: &States, here: &mut Vec<StateId>, width: usize) {
         // A beam that keeps the best by one measure alone loses what another would have needed.
         let third = (width / 3).max(1);
         if here.len() > width * 12 {
-            // Promise is dear to compute: look only at those that are good by a cheaper measure.
+            // Promise is dear to compute: look only at those that are good by a cheaper measure, five times as many by each as
+            // will stay. Chosen by eye, as the twelve from which that is worth two sorts.
             let mut short = Vec::with_capacity(width * 10);
             // Stable sorts, as everywhere here: equal states stay in the order they were met.
             here.sort_by_key(|&s| std::cmp::Reverse(states.area[s.index()]));

@@ -12,9 +12,9 @@ use super::solved::Solved;
 use super::tree_program::TreeProgram;
 use super::witness::{Witnesses, note_prefixes};
 use crate::budgets::decide::{ALLOCATIONS, window};
-use crate::counts::{gained, wide};
+use crate::counts::gained;
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{Price, Work, convolve_within, signed};
+use cairn_kernel::{Price, Work, convolve, long, signed};
 use hashbrown::{HashMap, HashSet};
 
 /// Everything a window needs to know of the chain.
@@ -121,9 +121,14 @@ impl<'a> Windows<'a> {
         Some(base + gain)
     }
 
+    /// The last interval.
+    pub(super) fn last(&self) -> IntervalId {
+        IntervalId::new(self.start.len() - 2)
+    }
+
     /// Windows of the given radius around each step with a gap.
     fn gaps(&self, upper: &[u32], found: &Witnesses, radius: usize) -> Vec<[IntervalId; 2]> {
-        let last = self.start.len() - 2;
+        let last = self.last().index();
         let mut windows: Vec<[IntervalId; 2]> = (0..upper.len())
             .filter(|&t| upper[t] > found.gain(t))
             .map(|t| {
@@ -177,7 +182,7 @@ impl<'a> Windows<'a> {
         let inside = self.window_parts(window, memo, work)?;
         let mut sum = vec![0];
         for part in &inside {
-            sum = convolve_within(&sum, &part.profile, usize::MAX, Price::Time, work)?;
+            sum = convolve(&sum, &part.profile, None, Price::Time, work)?;
         }
         let [first, _] = window;
         let base = self.gained_before(first);
@@ -204,7 +209,7 @@ impl<'a> Windows<'a> {
         memo: &mut HashMap<Component, Option<Vec<i32>>>,
         work: &mut Work<'_>,
     ) -> Option<Vec<WindowPart>> {
-        work.take(wide(self.dag.len() + self.dag.arc_count()))?;
+        work.take(long(self.dag.len() + self.dag.arc_count()))?;
         // Before, inside, and never.
         let [before, inside] = [0, 1].map(IntervalId::new);
         let thrown_together: Vec<Option<IntervalId>> = (self.chain.interval.iter())
@@ -264,7 +269,7 @@ impl<'a> Windows<'a> {
                 .collect();
             // An allocation may fall short where so many cannot be met exactly; then it shows nothing at `t`.
             if prefixes.iter().map(|p| p.len()).sum::<usize>() == t
-                && work.spend(wide(self.dag.arc_count()))
+                && work.spend(long(self.dag.arc_count()))
             {
                 note_prefixes(self.dag, &prefixes, found);
             }
@@ -281,7 +286,7 @@ fn sum_at<'p>(
     let mut sum = vec![0];
     for profile in profiles {
         work.take(1)?;
-        sum = convolve_within(&sum, profile, t, Price::Time, work)?;
+        sum = convolve(&sum, profile, Some(t), Price::Time, work)?;
     }
     sum.get(t).map(|&gain| gained(gain))
 }

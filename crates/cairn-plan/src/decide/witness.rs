@@ -1,8 +1,8 @@
 //! Real sets of tasks that gain much at some step: what a bound must not fall below. Knows no bound.
 
-use crate::counts::{narrow, opened, wide};
+use crate::counts::opened;
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::Work;
+use cairn_kernel::{Work, long, narrow};
 
 /// For each number of executed nonsinks, the largest gain of a real set met so far, and where it matters the set.
 #[derive(Clone, Debug)]
@@ -137,7 +137,7 @@ impl<'a> Executed<'a> {
     /// The set is written down only where it is the best so far: that is a pass over all tasks.
     fn note_within(&self, found: &mut Witnesses, work: &mut Work<'_>) -> Option<()> {
         if self.gain > found.gain(self.count) {
-            work.take(wide(self.dag.len()))?;
+            work.take(long(self.dag.len()))?;
         }
         self.note(found);
         Some(())
@@ -227,13 +227,13 @@ fn backward(
 
 /// Steps for the beginning of a walk: marks, missing parents and the gain are counted anew for each vertex.
 fn begin(dag: &Dag) -> u64 {
-    2 * wide(dag.len() + dag.arc_count())
+    2 * long(dag.len() + dag.arc_count())
 }
 
 /// Steps for one look at the children of some tasks.
 fn look(dag: &Dag, tasks: &[TaskId]) -> u64 {
     let children: usize = tasks.iter().map(|&v| dag.children(v).len()).sum();
-    1 + wide(children)
+    1 + long(children)
 }
 
 /// Notes the union of these tasks, if it is a set that can have been executed.

@@ -41,14 +41,14 @@ fn check_chain(dag: &Dag, weights: &Weights, hull: &Hull) {
         let executed = hull.executed_in(task);
         let eligible = hull.eligible_in(task);
         if let Some(piece) = executed {
-            steps[piece].0 += weights.cost(task.index());
+            steps[piece].0 += weights.cost(task);
             assert!(
                 eligible <= executed,
                 "{task:?} is executed before it is eligible"
             );
         }
         if let Some(piece) = eligible {
-            steps[piece].1 += weights.reward(task.index());
+            steps[piece].1 += weights.reward(task);
             for &parent in dag.parents(task) {
                 assert!(
                     hull.executed_in(parent) <= eligible,
@@ -160,8 +160,8 @@ proptest! {
         let arcs = dag.arcs().map(|(p, c)| (new(p.0), new(c.0))).collect();
         let turned = Dag::from_arcs(dag.len(), arcs).unwrap();
         let old = |t: usize| (t + dag.len() - turn as usize) % dag.len();
-        let cost = (0..dag.len()).map(|t| weights.cost(old(t))).collect();
-        let reward = (0..dag.len()).map(|t| weights.reward(old(t))).collect();
+        let cost = (0..dag.len()).map(|t| weights.cost(TaskId::new(old(t)))).collect();
+        let reward = (0..dag.len()).map(|t| weights.reward(TaskId::new(old(t)))).collect();
         let turned_weights = Weights::new(dag.len(), Some(cost), Some(reward)).unwrap();
         prop_assert_eq!(
             corners(&full(&dag, &weights)),

@@ -27,7 +27,7 @@ fn check(
             }
         }
         for &task in &piece.eligible {
-            let load = i128::from(weights.reward(task.index())) * i128::from(piece.scale);
+            let load = i128::from(weights.reward(task)) * i128::from(piece.scale);
             if dag.is_source(task) || nodes.insert((task, false), (i, load)).is_some() {
                 return Err(format!("{task:?} does not become eligible in piece {i}"));
             }
@@ -110,11 +110,7 @@ fn check_proportions(dag: &Dag, weights: &Weights, hull: &Hull, proof: &[PiecePr
         let price = u128::from(piece.reward) * u128::from(piece.scale);
         assert_eq!(price % u128::from(piece.cost), 0);
         let price = (price / u128::from(piece.cost)) as i128;
-        let cost = if is_out {
-            weights.cost(task.index())
-        } else {
-            0
-        };
+        let cost = if is_out { weights.cost(task) } else { 0 };
         assert_eq!(load, i128::from(cost) * price);
     }
 }

@@ -1,9 +1,8 @@
 //! Orders by a number a task: the highest first. Knows not what the numbers mean.
 
 use super::largest_first;
-use crate::counts::at;
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::places;
+use cairn_kernel::{places, wide};
 use std::cmp::Reverse;
 
 /// Always the eligible task with the highest score; of equal ones the first in `ties`, which must be topological.
@@ -15,7 +14,7 @@ pub(super) fn by_score(dag: &Dag, score: &[f64], ties: &[TaskId]) -> Vec<TaskId>
         .collect();
     // Places differ, so that ties stay as given.
     falling.sort_unstable();
-    let list = falling.into_iter().map(|(_, place)| ties[at(place)]);
+    let list = falling.into_iter().map(|(_, place)| ties[wide(place)]);
     first_eligible(dag, list.collect())
 }
 

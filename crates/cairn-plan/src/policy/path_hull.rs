@@ -56,9 +56,9 @@ mod tests {
             let order = path_hull(&dag, seconds.as_deref(), &mut Work::unlimited()).unwrap();
             let point = |ideal: u32| {
                 let holds = |t: TaskId| ideal >> t.0 & 1 == 1;
-                let cost: u64 = dag.tasks().filter(|&t| holds(t)).map(|t| weights.cost(t.index())).sum();
+                let cost: u64 = dag.tasks().filter(|&t| holds(t)).map(|t| weights.cost(t)).sum();
                 let made = dag.tasks().filter(|&t| !dag.is_source(t) && dag.parents(t).iter().all(|&p| holds(p)));
-                (cost, made.map(|t| weights.reward(t.index())).sum::<u64>())
+                (cost, made.map(|t| weights.reward(t)).sum::<u64>())
             };
             let all: Vec<(u64, u64)> = ideals(&dag).iter().flatten().map(|&i| point(i)).collect();
             let mut done = 0;

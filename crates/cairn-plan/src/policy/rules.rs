@@ -2,8 +2,6 @@
 
 use super::by_score::by_score;
 use super::{blend, bottom_levels, critical_path, descendants_work, path_hull, path_plus, share};
-use crate::budgets::policy::HULL_STEPS_A_TASK;
-use crate::counts::wide;
 use crate::{Ties, Weights, Work, break_ties};
 use cairn_dag::{Dag, TaskId};
 use cairn_theory::split::Decomposition;
@@ -71,7 +69,7 @@ impl Rule {
 /// use cairn_plan::policy::{Rule, Rules};
 /// use cairn_plan::{PlanEffort, Work, plan};
 /// let dag = Dag::from_arcs(4, vec![(0, 2), (1, 3)])?;
-/// let plan = plan(&dag, &PlanEffort::default(), &|| false);
+/// let plan = plan(&dag, &PlanEffort::default(), &mut Work::unlimited());
 /// let rules = Rules::new(&dag, plan.survey().blocks(), &plan.order, None);
 /// assert_eq!(rules.order(Rule::Ic, &mut Work::unlimited()), plan.order);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -109,7 +107,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// The order of a rule: topological. `work` limits the hull, the only rule that can take long; where it runs out, the
+    /// The order of a rule: topological. `work` is for the hull, the only rule that can take long; where it is told to stop, the
     /// order is as good as was found.
     pub fn order(&self, rule: Rule, work: &mut Work<'_>) -> Vec<TaskId> {
         let Rules {
@@ -135,18 +133,15 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// The first `most` of [`Rule::ALL`] with their orders, until `stop`. Rules with equal orders are one candidate, the
-    /// first of them: equal orders need be played but once.
-    pub fn candidates(
-        &self,
-        most: usize,
-        stop: &(dyn Fn() -> bool + Sync),
-    ) -> Vec<(Rule, Vec<TaskId>)> {
-        // So many for each rule, whatever the others took: an order does not depend on which rules were asked before it.
-        let steps = HULL_STEPS_A_TASK * wide(self.dag.len());
+    /// The first `most` of [`Rule::ALL`] with their orders: all of them, or those that were made before `work` is told to stop, the first
+    /// in any case. Rules with equal orders are one candidate, the first of them: equal orders need be played but once.
+    pub fn candidates(&self, most: usize, work: &mut Work<'_>) -> Vec<(Rule, Vec<TaskId>)> {
         let mut candidates: Vec<(Rule, Vec<TaskId>)> = Vec::new();
         for &rule in Rule::ALL.iter().take(most) {
-            let order = self.order(rule, &mut Work::new(steps, stop));
+            if !candidates.is_empty() && work.is_stopped() {
+                break;
+            }
+            let order = self.order(rule, &mut work.unmetered());
             if candidates.iter().all(|(_, other)| *other != order) {
                 candidates.push((rule, order));
             }
@@ -181,7 +176,7 @@ mod tests {
         fn each_rule_gives_its_topological_order(dag in any_dag(14), salt in 0u32..9, known in any::<bool>(), most in 1usize..10) {
             let seconds = known.then(|| rough_seconds(&dag, salt));
             let seconds = seconds.as_deref();
-            let plan = crate::plan(&dag, &crate::PlanEffort::default(), &|| false);
+            let plan = crate::plan(&dag, &crate::PlanEffort::default(), &mut Work::unlimited());
             let ic = &plan.order;
             let rules = Rules::new(&dag, plan.survey().blocks(), ic, seconds);
             for rule in Rule::ALL {
@@ -198,7 +193,7 @@ mod tests {
                 };
                 prop_assert_eq!(order, alone, "{:?}", rule);
             }
-            let candidates = rules.candidates(most, &|| false);
+            let candidates = rules.candidates(most, &mut Work::unlimited());
             for (i, (rule, order)) in candidates.iter().enumerate() {
                 prop_assert_eq!(order, &rules.order(*rule, &mut Work::unlimited()));
                 prop_assert!(candidates[..i].iter().all(|c| c.1 != *order));

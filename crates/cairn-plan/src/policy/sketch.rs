@@ -6,6 +6,7 @@
 
 use crate::chance::Chance;
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::{long, wide};
 use rayon::prelude::*;
 
 /// Variables for each task: the standard error is one over the root of this less two, 12.7 %.
@@ -26,7 +27,7 @@ pub(super) fn sketched(dag: &Dag, work: impl Fn(TaskId) -> f64 + Sync) -> Vec<f6
     let table = exponentials();
     let sweeps: Vec<Vec<f32>> = (0..DRAWS / LANES)
         .into_par_iter()
-        .map(|sweep| sums_of_least(dag, &slowness, sweep as u64, &table))
+        .map(|sweep| sums_of_least(dag, &slowness, long(sweep), &table))
         .collect();
     let all_draws = |task: TaskId| -> f64 {
         let draws = sweeps.iter().map(|sums| f64::from(sums[task.index()]));
@@ -52,7 +53,7 @@ fn sums_of_least(
         let mut own = [f32::INFINITY; LANES];
         if slowness.is_finite() {
             // Each pair of variables has a number of its own, so that sweeps may run in any order and on any thread.
-            let number = (u64::from(task.0) * (DRAWS / LANES) as u64 + sweep) * (LANES / 2) as u64;
+            let number = (u64::from(task.0) * long(DRAWS / LANES) + sweep) * long(LANES / 2);
             let mut chance = Chance::from(number);
             for pair in own.chunks_exact_mut(2) {
                 let bits = chance.next();
@@ -90,7 +91,7 @@ fn exponential(bits: u32, table: &[f32]) -> f32 {
     let bits = u64::from(bits) << 32 | 1 << 31;
     let zeros = bits.leading_zeros();
     let fraction = (bits << (zeros + 1)) >> (64 - FRACTION);
-    table[(zeros << FRACTION | fraction as u32) as usize]
+    table[wide(zeros << FRACTION | fraction as u32)]
 }
 
 /// −ln(1 − v) for the middle of each fraction behind each number of zeros, by sums and products alone: those are the same

@@ -9,7 +9,7 @@ use super::cut::{Cut, Cuts};
 use super::section::Section;
 use crate::budgets::storage as budget;
 use cairn_dag::TaskId;
-use cairn_kernel::{Stopped, Work, completed};
+use cairn_kernel::{Stopped, Work, completed, long};
 use cairn_theory::storage::FileId;
 use std::cmp::Reverse;
 
@@ -103,12 +103,20 @@ impl<'p> Bounds<'p> {
         Ok(cut)
     }
 
-    /// LB1: the largest of all tasks' least needs. Those that need no more along some order than is known need no cut.
+    /// LB1: the largest of all tasks' least needs. Those that need no more along some order than is known, or than a cap where only
+    /// that is asked, need no cut; nor any once the cap is exceeded.
     ///
     /// # Errors
     /// If the work is over; what is known by then holds.
-    pub(crate) fn single(&mut self, order: &[TaskId], work: &mut Work<'_>) -> Result<(), Stopped> {
+    pub(crate) fn single(
+        &mut self,
+        order: &[TaskId],
+        cap: Option<u64>,
+        work: &mut Work<'_>,
+    ) -> Result<(), Stopped> {
         let section = self.section;
+        let cap = cap.and_then(|cap| i64::try_from(cap).ok());
+        let is_answered = |best: i64| cap.is_some_and(|cap| best > cap);
         // One that needs much by itself first: often no other needs more.
         let alone = |t: TaskId| section.read(t) + section.reserved(t);
         if let Some(task) = section.tasks().max_by_key(|&t| (alone(t), Reverse(t))) {
@@ -119,7 +127,7 @@ impl<'p> Bounds<'p> {
         places.sort_by_key(|&i| Reverse(needs[i]));
         for place in places {
             // By falling need along one order, which no task's least need exceeds: none behind can raise the bound.
-            if needs[place] <= self.best {
+            if needs[place] <= self.best.max(cap.unwrap_or(0)) || is_answered(self.best) {
                 break;
             }
             self.ask(order[place], work)?;
@@ -145,7 +153,7 @@ impl<'p> Bounds<'p> {
             if self.best >= enough {
                 break;
             }
-            work.pay(tasks.len() as u64)?;
+            work.pay(long(tasks.len()))?;
             for is_last in [false, true] {
                 // The first of them in the order comes before all others there, so that its need is no less than the
                 // least; and so with the last.
@@ -243,7 +251,7 @@ fn joins(section: &Section, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, Sto
     let storage = &section.storage;
     let meets = |t: TaskId| -> u64 {
         // A file that many read is shared out: it would lie there for other reasons, too.
-        let share = |f: FileId| storage.bytes(f) / storage.consumer_slots(f).len().max(1) as u64;
+        let share = |f: FileId| storage.bytes(f) / long(storage.consumer_slots(f).len().max(1));
         storage.inputs(t).map(share).sum()
     };
     let mut tasks: Vec<(u64, TaskId)> = (section.tasks())
@@ -291,8 +299,6 @@ fn reached(section: &Section, task: TaskId, up: bool) -> (Vec<bool>, Vec<TaskId>
 
 /// Tasks of one depth never come before each other. Small antichains first.
 fn antichains(section: &Section, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, Stopped> {
-    // Chosen by eye: with fewer neighbours on either side there is little to choose between.
-    const LARGE: usize = 4;
     let mut depth = vec![0u32; section.len()];
     let mut waiting = section.parents_left();
     let mut ready: Vec<TaskId> = section
@@ -318,7 +324,8 @@ fn antichains(section: &Section, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>
         split(section.children(task).collect());
         split(section.parents(task).collect());
     }
-    let is_large = |t: &TaskId| degree(*t).0 >= LARGE || degree(*t).1 >= LARGE;
+    let is_large =
+        |t: &TaskId| degree(*t).0 >= budget::NEIGHBOURHOOD || degree(*t).1 >= budget::NEIGHBOURHOOD;
     let mut large: Vec<TaskId> = section.tasks().filter(is_large).collect();
     large.sort_by_key(|&t| Reverse(degree(t).0 + degree(t).1));
     large.truncate(budget::NEIGHBOURS);

@@ -5,8 +5,8 @@
 //! task to its file, as wide as the file, and on to its consumers, costs the file where it is made and still wanted.
 
 use super::section::Section;
-use cairn_dag::{TaskId, narrow, wide};
-use cairn_kernel::{NONE, Rows, Stopped, Work};
+use cairn_dag::TaskId;
+use cairn_kernel::{NONE, Rows, Stopped, Work, long, narrow, wide};
 
 /// More than all bytes together.
 // All bytes are below 2⁶⁰, so no cut of this width is ever least, and adding flow to it does not overflow.
@@ -196,7 +196,7 @@ impl<'p> Cuts<'p> {
             let node = wide(self.queue[next]);
             next += 1;
             let arcs = self.leaving.row(node);
-            looked += arcs.len() as u64 + 1;
+            looked += long(arcs.len()) + 1;
             for &arc in arcs {
                 let from = wide(self.to[wide(arc)]);
                 if self.distance[from] == NONE && self.room[wide(arc ^ 1)] > 0 {
@@ -232,7 +232,7 @@ impl<'p> Cuts<'p> {
         self.path.clear();
         loop {
             if self.side[node] == Pinned::Out {
-                looked += self.path.len() as u64;
+                looked += long(self.path.len());
                 let rooms = self.path.iter().map(|&arc| self.room[wide(arc)]);
                 let amount = rooms.min().expect("the start is not out");
                 total += amount;
@@ -303,7 +303,7 @@ impl<'p> Cuts<'p> {
                 }
             }
         }
-        work.pay(self.leaving.items().len() as u64)?;
+        work.pay(long(self.leaving.items().len()))?;
         // Tasks come first among the nodes; files and the two ends are cut off.
         is_reached.truncate(self.section.len());
         Ok(is_reached)

@@ -18,6 +18,6 @@ pub use bounds::{LowerBound, Reason};
 pub use cairn_theory::storage::{FileId, MOST_BYTES, Storage, StorageError, Stored};
 // As certificates have it: what is assumed of files is written down there.
 pub use cairn_verify::Keeping;
-pub use of_flow::{Assumed, ModelError, Modelled, storage_of};
-pub use planner::{Lean, lean_order};
+pub use of_flow::{Assumed, ModelError, Modelled, storage_of, usual_keeping};
+pub use planner::{Lean, lean_order, more_than};
 pub use priority::shrink_first;

@@ -10,6 +10,18 @@ use cairn_dag::{File, Flow, TaskId};
 use cairn_verify::Keeping;
 use hashbrown::HashMap;
 
+/// What is freed where nobody says: whoever marks anything as temporary, here or elsewhere, has thought of all; where nobody
+/// does, results in between are taken for scratch, and final results are no part of it.
+pub fn usual_keeping(flow: &Flow, is_marked_elsewhere: bool) -> Keeping {
+    // Also among what is read: those who wrote it may be executed, and no part of this flow.
+    let reads = |t| flow.inputs(t).chain(flow.left_for(t));
+    let marks = |t| flow.outputs(t).chain(reads(t)).any(|f| f.temp);
+    match is_marked_elsewhere || flow.dag().tasks().any(marks) {
+        true => Keeping::Marked,
+        false => Keeping::FinalsOutside,
+    }
+}
+
 /// What is to be assumed where the input does not say.
 #[derive(Clone, Copy)]
 pub struct Assumed<'a> {

@@ -9,9 +9,8 @@ use super::cut::{Cut, Cuts};
 use super::section::{Section, signed};
 use super::starts::{self, Goals, Uphill};
 use crate::budgets::storage as budget;
-use crate::counts::wide;
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{Stopped, Work, places};
+use cairn_kernel::{Stopped, Work, long, places};
 use cairn_theory::storage::Storage;
 
 /// An order of small peak, and what no order can do without.
@@ -34,6 +33,25 @@ impl Lean {
 
 /// Plans for a small peak. `order`, a topological order, breaks ties and is one of the candidates.
 ///
+/// The smallest peak is NP-hard to find (Sethi 1975, for registers). On trees Liu's keys find it (1987): they are one of the starts here;
+/// orders are made better by minimum cuts at their peak, and bounds are minimum cuts as well. Each of these has a number of steps that
+/// grows with tasks and arcs; `work` may allow fewer.
+///
+/// ```
+/// use cairn_dag::{Dag, TaskId};
+/// use cairn_plan::Work;
+/// use cairn_plan::storage::{Storage, Stored, lean_order};
+/// // Two chains of two: each first task writes ten bytes for the second.
+/// let dag = Dag::from_arcs(4, vec![(0, 2), (1, 3)])?;
+/// let file = |from, to| Stored { producer: Some(from), bytes: 10, is_kept: false, consumers: vec![to] };
+/// let files = vec![file(TaskId(0), TaskId(2)), file(TaskId(1), TaskId(3))];
+/// let (storage, _) = Storage::new(4, files, vec![])?;
+/// let order: Vec<TaskId> = dag.tasks().collect();
+/// let lean = lean_order(&dag, &storage, &order, &mut Work::unlimited());
+/// assert_eq!((storage.peak(&order), lean.peak, lean.is_least()), (20, 10, true));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// The same on every machine, for as long as `work` is not stopped; whatever is returned then still holds.
 ///
 /// # Panics
@@ -50,6 +68,23 @@ pub fn lean_order(dag: &Dag, storage: &Storage, order: &[TaskId], work: &mut Wor
         order: best.order,
         bound: bounds.lower_bound(),
     }
+}
+
+/// What every order needs, where it is soon seen that this is more than `cap`. `None` proves nothing: [`lean_order`] looks longer.
+pub fn more_than(
+    dag: &Dag,
+    storage: &Storage,
+    cap: u64,
+    work: &mut Work<'_>,
+) -> Option<LowerBound> {
+    let section = Section::whole(dag, storage);
+    let mut bounds = Bounds::new(&section);
+    let share = budget::share(long(section.len()), section.steps());
+    // A tenth of what it is worth later: most caps can be kept, and then this is in vain. A judgement.
+    let _ = work.lend(share / 10, |work| {
+        bounds.single(dag.topological_order(), Some(cap), work)
+    });
+    Some(bounds.lower_bound()).filter(|bound| bound.bytes > cap)
 }
 
 /// An order with its peak, how often it is reached, and where first.
@@ -104,12 +139,14 @@ impl<'p> PeakSearch<'p> {
 
     fn run(&mut self, work: &mut Work<'_>) -> Result<(), Stopped> {
         let is_large = self.section.len() > budget::LARGE;
-        let share = budget::share(wide(self.section.len()), self.section.steps());
+        let share = budget::share(long(self.section.len()), self.section.steps());
         let first = work.lend(share, |work| {
             improve(self.section, &mut self.best, budget::DEPTH, 0, true, work)
         });
         ended(first, work)?;
-        let bound = work.lend(share, |work| self.bounds.single(&self.best.order, work));
+        let bound = work.lend(share, |work| {
+            self.bounds.single(&self.best.order, None, work)
+        });
         ended(bound, work)?;
         if self.is_least() {
             return Ok(());
@@ -181,6 +218,8 @@ fn start(
         };
         starts::valley(section, given, goals, width, uphill, seed, work)
     };
+    // Those without chance first; then those that noise changes in turn, a third of them lean, a third by Liu's keys, and a third
+    // valleys, of either kind by turns. A judgement.
     match round {
         0 => starts::depth_first(section, work),
         1 => starts::lean(section, &places(given), work),
@@ -191,7 +230,7 @@ fn start(
         _ if round.is_multiple_of(3) => {
             starts::lean(section, &starts::shuffled(section.len(), seed), work)
         }
-        _ if round % 3 == 1 => starts::liu(section, given, 0.5, seed, work),
+        _ if round % 3 == 1 => starts::liu(section, given, budget::LIU_NOISE, seed, work),
         _ if (round / 9).is_multiple_of(2) => valley(Goals::Begun, round / 3, work),
         _ => valley(Goals::Sinks, round / 3, work),
     }

@@ -4,8 +4,8 @@
 //! Files from before are there from the beginning; files that somebody reads later are kept. So a section is a small dag
 //! with storage of its own, and whatever is true of a whole dag is true of it.
 
-use cairn_dag::{Dag, TaskId, narrow, wide};
-use cairn_kernel::{Rows, places};
+use cairn_dag::{Dag, TaskId};
+use cairn_kernel::{Rows, long, narrow, places, wide};
 use cairn_theory::storage::{FileId, Storage, Stored};
 
 /// Tasks numbered from 0, with their arcs and files.
@@ -155,7 +155,7 @@ impl Section {
     /// About how many steps it takes to look at everything once.
     pub(crate) fn steps(&self) -> u64 {
         let size = self.len() + self.children.items().len() + self.storage.all_consumers().len();
-        size as u64 + 1
+        long(size) + 1
     }
 
     /// need(X, v) along an order.

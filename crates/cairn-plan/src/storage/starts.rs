@@ -2,10 +2,10 @@
 
 use super::play::Play;
 use super::section::Section;
-use crate::budgets::storage::NEAR;
+use crate::budgets::storage::{NEAR, VALLEY_NOISE};
 use crate::chance::Chance;
-use cairn_dag::{TaskId, narrow};
-use cairn_kernel::{Rows, Stopped, Work};
+use cairn_dag::TaskId;
+use cairn_kernel::{Rows, Stopped, Work, long, narrow, wide};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -83,8 +83,8 @@ impl Keys {
             by_key(&mut sorted, &key);
             let (mut sum, mut top) = (0f64, 0f64);
             for &parent in &sorted {
-                top = top.max(sum + hill[parent as usize]);
-                sum += rest[parent as usize];
+                top = top.max(sum + hill[wide(parent)]);
+                sum += rest[wide(parent)];
             }
             let at = task.index();
             hill[at] = top.max((section.read(task) + section.reserved(task)) as f64);
@@ -113,7 +113,7 @@ impl Keys {
 
 fn by_key(tasks: &mut [u32], key: &[f64]) {
     tasks.sort_unstable_by(|&a, &b| {
-        let by_key = key[b as usize].total_cmp(&key[a as usize]);
+        let by_key = key[wide(b)].total_cmp(&key[wide(a)]);
         by_key.then(a.cmp(&b))
     });
 }
@@ -159,12 +159,13 @@ impl<'p> Climb<'p> {
             self.play
                 .execute_and(task, |stirred| self.eager.push(stirred));
             let (children, inputs) = (section.children(task), section.storage.inputs(task));
-            self.steps += 4 + (children.len() + inputs.len()) as u64;
+            // Four for the books, beside a look at each child and each input.
+            self.steps += 4 + long(children.len() + inputs.len());
         }
     }
 
-    /// Executes the missing ancestors of a task, largest key first, then the task; `false` when that takes over `most`.
-    fn close(&mut self, task: TaskId, most: usize) -> bool {
+    /// Executes the missing ancestors of a task, largest key first, then the task; `false` when that takes over `most`, where it is given.
+    fn close(&mut self, task: TaskId, most: Option<usize>) -> bool {
         let begun = self.play.order.len();
         self.stack.clear();
         self.stack.push((task, 0));
@@ -175,8 +176,9 @@ impl<'p> Climb<'p> {
                 self.stack.pop();
                 continue;
             }
-            let missing = self.play.waits_for(task) as usize;
-            if self.play.order.len() - begun + missing > most {
+            let missing = wide(self.play.waits_for(task));
+            let taken = self.play.order.len() - begun + missing;
+            if most.is_some_and(|most| taken > most) {
                 return false;
             }
             if missing == 0 {
@@ -186,18 +188,23 @@ impl<'p> Climb<'p> {
             }
             // Parents are only ever executed here: those passed stay so.
             let parents = self.keys.parents.row(task.index());
-            while self.play.is_executed(TaskId(parents[*cursor as usize])) {
+            while self.play.is_executed(TaskId(parents[wide(*cursor)])) {
                 *cursor += 1;
                 self.steps += 1;
             }
-            let parent = TaskId(parents[*cursor as usize]);
+            let parent = TaskId(parents[wide(*cursor)]);
             self.stack.push((parent, 0));
         }
         true
     }
 
     /// The candidate whose closing brings the live bytes down over the lowest hill, or does the least harm.
-    fn lowest(&mut self, candidates: &[TaskId], longest: usize, uphill: Uphill) -> Option<TaskId> {
+    fn lowest(
+        &mut self,
+        candidates: &[TaskId],
+        longest: Option<usize>,
+        uphill: Uphill,
+    ) -> Option<TaskId> {
         let (length, peak, live) = (self.play.order.len(), self.peak, self.play.live);
         let mut best = None;
         for &task in candidates {
@@ -252,12 +259,13 @@ pub(crate) fn liu(
     seed: u64,
     work: &mut Work<'_>,
 ) -> Result<Vec<TaskId>, Stopped> {
+    // A judgement: keys, their sorts, and the walk.
     work.pay(6 * section.steps())?;
     let keys = Keys::new(section, order, noise, &mut Chance(seed));
     let sinks = keys.sinks(section);
     let mut climb = Climb::new(section, keys);
     for sink in sinks {
-        climb.close(sink, usize::MAX);
+        climb.close(sink, None);
     }
     Ok(climb.play.order)
 }
@@ -294,13 +302,13 @@ pub(crate) fn valley(
     work: &mut Work<'_>,
 ) -> Result<Vec<TaskId>, Stopped> {
     let longest = match goals {
-        Goals::Begun => NEAR,
+        Goals::Begun => Some(NEAR),
         // These are meant however far they are.
-        Goals::Sinks => usize::MAX,
+        Goals::Sinks => None,
     };
     work.pay(6 * section.steps())?;
     let mut chance = Chance(seed.unwrap_or(1));
-    let noise = if seed.is_some() { 0.2 } else { 0.0 };
+    let noise = seed.map_or(0.0, |_| VALLEY_NOISE);
     let keys = Keys::new(section, order, noise, &mut chance);
     let mut sinks = keys.sinks(section);
     // Taken from the end: the largest key first.
@@ -312,7 +320,7 @@ pub(crate) fn valley(
         sought.look(&climb.play);
         sought.some(width, &climb.play, &mut chance, &mut candidates);
         if let Some(task) = climb.lowest(&candidates, longest, uphill) {
-            climb.close(task, usize::MAX);
+            climb.close(task, None);
         } else {
             while sinks.last().is_some_and(|&t| climb.play.is_executed(t)) {
                 sinks.pop();
@@ -321,7 +329,7 @@ pub(crate) fn valley(
             climb.step(leaf);
         }
         // Twice, since nearly all of it is tried and taken back.
-        work.pay(std::mem::take(&mut climb.steps) * 2 + candidates.len() as u64)?;
+        work.pay(std::mem::take(&mut climb.steps) * 2 + long(candidates.len()))?;
     }
     Ok(climb.play.order)
 }

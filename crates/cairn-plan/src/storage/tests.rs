@@ -151,7 +151,9 @@ fn bounds_never_pass_the_least_peak_and_the_planner_mostly_has_it() {
         );
         let section = Section::whole(&dag, &storage);
         let mut single = Bounds::new(&section);
-        single.single(&lean.order, &mut Work::unlimited()).unwrap();
+        single
+            .single(&lean.order, None, &mut Work::unlimited())
+            .unwrap();
         let one = single.best;
         let work = &mut Work::unlimited();
         single.antichains(&lean.order, i64::MAX, work).unwrap();
@@ -159,9 +161,15 @@ fn bounds_never_pass_the_least_peak_and_the_planner_mostly_has_it() {
         // What an order shows to be needless is needless: another order, which shows less, leads to the same.
         let mut other = Bounds::new(&section);
         let order = dag.topological_order();
-        other.single(order, work).unwrap();
+        other.single(order, None, work).unwrap();
         other.antichains(order, i64::MAX, work).unwrap();
         assert_eq!(other.best, single.best);
+        // A cap is refused at once just where single tasks alone show that no order keeps it.
+        for cap in [one.saturating_sub(1).max(0) as u64, one as u64, true_least] {
+            let more = more_than(&dag, &storage, cap, work);
+            assert_eq!(more.is_some(), (one as u64) > cap, "{dag:?} {storage:?}");
+            assert!(more.is_none_or(|bound| bound.bytes <= true_least));
+        }
         rounds += 1;
         least += usize::from(lean.peak == true_least);
         proved += usize::from(lean.is_least());

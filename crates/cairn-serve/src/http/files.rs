@@ -9,7 +9,7 @@ mod uploads;
 pub use allowance::Allowed;
 pub(crate) use allowance::Over;
 pub(crate) use staged::Staged;
-pub(crate) use uploads::Refusal;
+pub(crate) use uploads::NotTaken;
 
 use self::allowance::Allowance;
 use self::held::Holding;

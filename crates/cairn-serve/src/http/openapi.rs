@@ -57,3 +57,17 @@ pub(crate) fn document() -> String {
     )]);
     document.to_json().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Types of one name would be one in the document.
+    #[test]
+    fn why_a_task_waits_and_why_an_attempt_failed_are_two() {
+        let document: serde_json::Value = serde_json::from_str(&document()).unwrap();
+        let schemas = &document["components"]["schemas"];
+        assert_eq!(schemas["Why"]["type"], "object");
+        assert_eq!(schemas["WhyFailed"]["type"], "string");
+    }
+}

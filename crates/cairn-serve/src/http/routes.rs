@@ -12,7 +12,7 @@ use super::desk::{Ask, Held};
 use super::fault::{Fault, Reply};
 use super::pieces::whole;
 use super::tasks::Job;
-use super::types::Attempt;
+use super::types::{Attempt, MOST_AT_ONCE};
 use axum::body::Body;
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
@@ -25,10 +25,6 @@ use tokio::sync::oneshot;
 // As many returns as are allowed at once have 800 bytes each: a few files with their digests. A body is in memory as a whole, so this
 // times its connections is what somebody with a token can take.
 const LONGEST_JSON: usize = 8 << 20;
-/// What is asked for at once is no more than this.
-// The desk takes one request at a time: at 250,000 cycles a second (docs/serving.md) so many take 40 ms, in which nobody else is
-// heard. The document of the interface says the same number (`types.rs`).
-const MOST: usize = 10_000;
 
 type Server = State<Arc<Shared>>;
 
@@ -73,11 +69,11 @@ pub(super) async fn json<T: DeserializeOwned>(body: Body) -> Reply<T> {
 }
 
 pub(super) fn not_too_many(count: usize, what: &str) -> Reply<()> {
-    match count <= MOST {
+    match count <= MOST_AT_ONCE {
         true => Ok(()),
         false => Err(Fault::bad(
             format!("{count} {what} at once are too many"),
-            format!("give no more than {MOST}"),
+            format!("give no more than {MOST_AT_ONCE}"),
         )),
     }
 }

@@ -10,6 +10,21 @@ use cairn_engine::{Cause, Outcome, Receipt, Refusal};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+/// Long polls are no longer than so many seconds.
+// Each holds a connection, also for somebody who is gone without a word. Workers of ours ask for 25 s, below what proxies cut off;
+// more than a minute would save hardly a request.
+pub(crate) const LONGEST_WAIT: f64 = 60.0;
+
+/// What is asked for at once is no more than this.
+// The desk takes one request at a time: at 250,000 cycles a second (docs/serving.md) so many take 40 ms, in which nobody else is
+// heard.
+pub(crate) const MOST_AT_ONCE: usize = 10_000;
+
+/// The slowest and the fastest worker that there may be, beside a usual machine.
+// The engine keeps thousandths as a whole number, which must be neither 0 nor too large for it. A benchmark that was stopped and
+// started by the system may come out as anything.
+pub(crate) const SPEEDS: std::ops::RangeInclusive<f64> = 0.001..=1e6;
+
 /// What went wrong, and what to do about it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
@@ -114,7 +129,7 @@ pub enum Ended {
 /// Why an attempt failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Why {
+pub enum WhyFailed {
     /// An exit code that is not 0.
     Exit,
     /// A signal.
@@ -160,7 +175,7 @@ pub struct Return {
     pub exit: Option<i32>,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cause: Option<Why>,
+    pub cause: Option<WhyFailed>,
     /// Files it made, where worker and server share no disk.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<Made>,
@@ -499,13 +514,13 @@ impl Return {
             Ended::GivenBack => Outcome::GivenBack,
             Ended::Failed => Outcome::Failed {
                 exit: self.exit.unwrap_or(1),
-                cause: match self.cause.unwrap_or(Why::Exit) {
-                    Why::Exit => Cause::Exit,
-                    Why::Signal => Cause::Signal,
-                    Why::Memory => Cause::Memory,
-                    Why::Time => Cause::Time,
-                    Why::Output => Cause::Output,
-                    Why::Start => Cause::Start,
+                cause: match self.cause.unwrap_or(WhyFailed::Exit) {
+                    WhyFailed::Exit => Cause::Exit,
+                    WhyFailed::Signal => Cause::Signal,
+                    WhyFailed::Memory => Cause::Memory,
+                    WhyFailed::Time => Cause::Time,
+                    WhyFailed::Output => Cause::Output,
+                    WhyFailed::Start => Cause::Start,
                 },
             },
         }

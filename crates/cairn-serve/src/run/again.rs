@@ -78,7 +78,7 @@ pub(crate) fn again(
     let dag = flow.dag();
     let mut is_executed = vec![false; dag.len()];
     executed.iter().for_each(|t| is_executed[t.index()] = true);
-    let said = |task: TaskId| given.done.get(task.index()) == Some(&true);
+    let is_declared = |task: TaskId| given.done.get(task.index()) == Some(&true);
     let mut why: Vec<Option<WhyAgain>> = vec![None; dag.len()];
     // Whether a temporary file of the task is gone: no harm, unless somebody needs it.
     let mut lacks_temp = Vec::new();
@@ -93,7 +93,7 @@ pub(crate) fn again(
             continue;
         }
         // What the flow itself says to be executed was so elsewhere: its files need not be here.
-        if !given.minds_files || (said(task) && !known.stamps.contains_key(&task)) {
+        if !given.minds_files || (is_declared(task) && !known.stamps.contains_key(&task)) {
             continue;
         }
         let stamp = known.stamps.get(&task);

@@ -6,7 +6,7 @@ mod ends;
 use super::course::Course;
 use super::disk::WhenIdle;
 use super::files::{Before, DeclaredFiles};
-use super::{Counts, HERE, MARK, News, RunError, Summary, TOUCHED, WINDOW, Watch, Work};
+use super::{Counts, HERE, MARK, News, RunError, Summary, TOUCHED, TaskPrograms, WINDOW, Watch};
 use crate::clock::Clock;
 use crate::disk::{Disk, Planner, SIZES};
 use crate::found::About;
@@ -36,7 +36,7 @@ const MANY: usize = 1000;
 /// A run while it runs.
 pub(super) struct Drive<'a, P> {
     pub(super) engine: Engine<P>,
-    pub(super) work: &'a dyn Work,
+    pub(super) programs: &'a dyn TaskPrograms,
     /// How many tasks are to be executed.
     pub(super) total: usize,
     /// Declared files, where they are looked at.
@@ -104,7 +104,7 @@ enum Ending {
 impl<'a, P: Position> Drive<'a, P> {
     pub(super) fn new(
         engine: Engine<P>,
-        work: &'a dyn Work,
+        programs: &'a dyn TaskPrograms,
         clock: Clock,
         id: String,
         store: &Store,
@@ -112,7 +112,7 @@ impl<'a, P: Position> Drive<'a, P> {
     ) -> Drive<'a, P> {
         Drive {
             engine,
-            work,
+            programs,
             total: 0,
             files: None,
             course: None,
@@ -370,12 +370,12 @@ impl<'a, P: Position> Drive<'a, P> {
             files.forget();
             attempt.inputs = files.inputs(id);
         }
-        let name = self.work.name(task);
+        let name = self.programs.name(task);
         let program = match self.is_touch {
             true => None,
             false => {
                 let log = self.logs.join(log_name(&name, task, token));
-                self.work.program(task, token.attempt, log)
+                self.programs.program(task, token.attempt, log)
             }
         };
         let Some(mut program) = program else {

@@ -2,7 +2,7 @@
 //! files and without an order of its own.
 
 use super::drive::Drive;
-use super::{BOOT, ID, RunError, Summary, Watch, Work, boot, end_what_is_left, identity};
+use super::{BOOT, ID, RunError, Summary, TaskPrograms, Watch, boot, end_what_is_left, identity};
 use crate::clock::Clock;
 use crate::digest::Digest;
 use crate::replay::replayed;
@@ -26,7 +26,7 @@ pub struct FamilySetup<'a> {
     /// Where it has no end, or not yet: so many steps of it, this time.
     pub until: Option<u64>,
     /// What its tasks run.
-    pub work: &'a dyn Work,
+    pub programs: &'a dyn TaskPrograms,
     /// Budgets.
     pub rules: Rules,
     /// How many tasks at once.
@@ -99,7 +99,7 @@ pub fn run_family(
         // It is failed, as was just seen.
         let _ = engine.revive(clock.now(), task, &mut out);
     }
-    let mut drive = Drive::new(engine, setup.work, clock, id.clone(), &store, watch);
+    let mut drive = Drive::new(engine, setup.programs, clock, id.clone(), &store, watch);
     drive.total = total.map_or(0, |total| total as usize);
     drive.condensed_after = Some(CONDENSED);
     drive.forgets = true;

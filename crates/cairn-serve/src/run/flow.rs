@@ -5,7 +5,8 @@ use super::drive::Drive;
 use super::files::DeclaredFiles;
 use super::resume::{self, Given, Resumed};
 use super::{
-    BOOT, ID, News, POLICY, RunError, Summary, Watch, Work, boot, end_what_is_left, identity,
+    BOOT, ID, News, POLICY, RunError, Summary, TaskPrograms, Watch, boot, end_what_is_left,
+    identity,
 };
 use crate::clock::Clock;
 use crate::digest::flow_digest;
@@ -30,7 +31,7 @@ const CONDENSED: usize = 50_000;
 const NOT_NOW: &str = "not now";
 
 /// What the tasks of a flow run.
-pub trait FlowWork: Work {
+pub trait FlowPrograms: TaskPrograms {
     /// Where the task is started, and its declared files are looked for; here if `None`.
     fn directory(&self, task: TaskId) -> Option<PathBuf>;
 
@@ -56,7 +57,7 @@ pub struct FlowSetup<'a> {
     /// The dag, with names and declared files.
     pub flow: &'a Flow,
     /// What its tasks run.
-    pub work: &'a dyn FlowWork,
+    pub programs: &'a dyn FlowPrograms,
     /// By task: executed already, as the flow says. May be shorter.
     pub done: &'a [bool],
     /// By task, where not all are: which are to be executed now.
@@ -93,13 +94,13 @@ pub fn run(
 ) -> Result<Summary, RunError> {
     let clock = Clock::new();
     let now = clock.now();
-    let FlowSetup { flow, work, .. } = setup;
+    let FlowSetup { flow, programs, .. } = setup;
     let (id, is_new) = identity(&store)?;
     // Before any file is looked at: what a killed runner left running may still write.
     if !setup.is_dry && !is_new {
         end_what_is_left(&id, now, watch)?;
     }
-    let directory = |task| work.directory(task);
+    let directory = |task| programs.directory(task);
     let mut disk = setup.disk.filter(|_| setup.minds_files);
     // What starts nothing writes nothing: no cap can be in its way.
     if let Some(disk) = disk.as_mut().filter(|_| setup.is_touch) {
@@ -110,7 +111,11 @@ pub fn run(
     let is_same_policy = store.meta(POLICY)?.as_ref() == Some(&orders.policy);
     let record = FlowRecord {
         digest: flow_digest(flow),
-        fingerprints: flow.dag().tasks().map(|t| work.fingerprint(t)).collect(),
+        fingerprints: flow
+            .dag()
+            .tasks()
+            .map(|t| programs.fingerprint(t))
+            .collect(),
     };
     let given = Given {
         flow,
@@ -131,7 +136,7 @@ pub fn run(
         is_new_flow: resumed.is_new_flow,
         has_other_commands: resumed.has_other_commands,
     };
-    let mut drive = Drive::new(resumed.engine, work, clock, id.clone(), &store, watch);
+    let mut drive = Drive::new(resumed.engine, programs, clock, id.clone(), &store, watch);
     drive.total = part.len();
     drive.group = resumed.group;
     drive.course = Some(Course::new(flow.dag().len(), resumed.order));

@@ -38,6 +38,7 @@ fn resident(pid: u32) -> Option<(u32, u64)> {
     let (_, rest) = status.rsplit_once(')')?;
     let mut words = rest.split_whitespace();
     let group = words.nth(2)?.parse().ok()?;
+    // `nth` goes on behind the group, the fifth field of proc(5): the pages are the twenty-fourth.
     let pages = words.nth(18)?.parse().ok()?;
     Some((group, pages))
 }
@@ -71,8 +72,8 @@ mod tests {
         let found = group_memory()[&group];
         assert!(found > held.len() as u64, "{found}");
         let (_, pages) = resident(std::process::id()).unwrap();
-        let said = std::fs::read_to_string("/proc/self/statm").unwrap();
-        let said: u64 = said.split_whitespace().nth(1).unwrap().parse().unwrap();
-        assert!(pages.abs_diff(said) < 4096, "{pages} {said}");
+        let printed = std::fs::read_to_string("/proc/self/statm").unwrap();
+        let printed: u64 = printed.split_whitespace().nth(1).unwrap().parse().unwrap();
+        assert!(pages.abs_diff(printed) < 4096, "{pages} {printed}");
     }
 }

@@ -53,9 +53,9 @@ impl Program {
 
     /// What the command says of a variable: its value, or that there is none; nothing where it is silent.
     pub(super) fn variable(&self, name: &[u8]) -> Option<Option<&str>> {
-        let mut said = self.environment.iter().rev();
-        let said = said.find(|(said, _)| said.as_bytes() == name);
-        said.map(|(_, value)| value.as_deref())
+        let mut given = self.environment.iter().rev();
+        let given = given.find(|(given, _)| given.as_bytes() == name);
+        given.map(|(_, value)| value.as_deref())
     }
 
     /// The same for the shell to read, where the file turns out to be no program: as shells do.

@@ -126,18 +126,18 @@ fn place_variables_and_files_are_as_asked() {
     let ended = run(&program);
     assert_eq!((ended.exit, ended.log.path), (Exit::Code(0), None));
     let place = folder.path().canonicalize().unwrap();
-    let said = std::fs::read_to_string(folder.path().join("out")).unwrap();
-    assert_eq!(said, format!("from in\n{}\na b-none\n", place.display()));
-    let said = std::fs::read_to_string(folder.path().join("err")).unwrap();
-    assert_eq!(said, "e\n");
+    let printed = std::fs::read_to_string(folder.path().join("out")).unwrap();
+    assert_eq!(printed, format!("from in\n{}\na b-none\n", place.display()));
+    let printed = std::fs::read_to_string(folder.path().join("err")).unwrap();
+    assert_eq!(printed, "e\n");
     let both = Program {
         stdout: Some("both".into()),
         stderr: Some("both".into()),
         ..program
     };
     run(&both);
-    let said = std::fs::read_to_string(folder.path().join("both")).unwrap();
-    assert!(said.ends_with("a b-none\ne\n"), "{said}");
+    let printed = std::fs::read_to_string(folder.path().join("both")).unwrap();
+    assert!(printed.ends_with("a b-none\ne\n"), "{printed}");
 }
 
 #[test]
@@ -148,8 +148,8 @@ fn plain_commands_need_no_shell_and_are_found_along_their_own_path() {
         Program::new(Line::Words(words), folder.path().join("log"))
     };
     let ended = run(&words(&["echo", "$HOME", "a  b"]));
-    let said = std::fs::read_to_string(ended.log.path.unwrap()).unwrap();
-    assert_eq!(said, "$HOME a  b\n");
+    let printed = std::fs::read_to_string(ended.log.path.unwrap()).unwrap();
+    assert_eq!(printed, "$HOME a  b\n");
     let tool = folder.path().join("only-here");
     std::fs::write(&tool, "#!/bin/sh\nexit 9\n").unwrap();
     use std::os::unix::fs::PermissionsExt;
@@ -230,8 +230,8 @@ fn many_at_once() {
             (ended.key, ended.exit),
             (key as u64, Exit::Code(key as i32 % 7))
         );
-        let said = std::fs::read_to_string(ended.log.path.as_ref().unwrap()).unwrap();
-        assert_eq!(said, format!("{key}\n"));
+        let printed = std::fs::read_to_string(ended.log.path.as_ref().unwrap()).unwrap();
+        assert_eq!(printed, format!("{key}\n"));
     }
 }
 
@@ -295,23 +295,23 @@ fn here_and_elsewhere_are_started_alike() {
                     let mut all = Processes::new().unwrap();
                     all.start(1, &program).map_err(|e| e.kind()).map(|()| {
                         let ended = wait(&mut all);
-                        let said = ended
+                        let printed = ended
                             .log
                             .path
                             .map(|log| std::fs::read_to_string(log).unwrap());
-                        let mut said: Vec<String> = said
+                        let mut printed: Vec<String> = printed
                             .unwrap_or_default()
                             .lines()
                             .map(str::to_owned)
                             .collect();
                         // The shell adds where it is; the order of variables is nobody's promise.
-                        said.retain(|l| {
+                        printed.retain(|l| {
                             !["PWD=", "OLDPWD=", "_="]
                                 .iter()
                                 .any(|own| l.starts_with(own))
                         });
-                        said.sort();
-                        (ended.exit, said)
+                        printed.sort();
+                        (ended.exit, printed)
                     })
                 };
                 let (near, far) = (all(None), all(Some(here.clone())));
@@ -334,8 +334,8 @@ fn whoever_closes_its_output_is_waited_for() {
         let ended = run(&shell(folder.path(), &line));
         assert_eq!(ended.exit, Exit::Code(5), "{line}");
         assert!(begin.elapsed() >= Duration::from_millis(300), "{line}");
-        let said = std::fs::read_to_string(ended.log.path.unwrap()).unwrap();
-        assert_eq!(said, "said\n");
+        let printed = std::fs::read_to_string(ended.log.path.unwrap()).unwrap();
+        assert_eq!(printed, "said\n");
         let ready = folder.path().join(format!("ready{}", wait_first.len()));
         let line = format!(
             "trap 'sleep 0.2; exit 6' TERM; {wait_first} {closing} : > {}; sleep 30 & wait",

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 
 /// What a task read and wrote, by size and time, to see later whether it is still so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp {
+pub(crate) struct Stamp {
     /// Which task.
     pub task: Task,
     /// A digest of its declared inputs as they were when it started.
@@ -18,7 +18,7 @@ pub struct Stamp {
 
 /// What a log comes to, in the middle of a group.
 #[derive(Clone, Debug)]
-pub struct Condensed {
+pub(crate) struct Condensed {
     /// With so many of the entries.
     pub after: usize,
     /// When.
@@ -31,7 +31,7 @@ pub struct Condensed {
 
 /// What is written in one transaction.
 #[derive(Clone, Debug, Default)]
-pub struct Group {
+pub(crate) struct Group {
     /// In causal order.
     pub entries: Vec<Entry>,
     /// Of tasks whose end is among the entries.
@@ -46,7 +46,7 @@ pub struct Group {
 
 impl Group {
     /// Whether there is nothing to write.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
             && self.stamps.is_empty()
             && self.orders.is_empty()
@@ -55,7 +55,7 @@ impl Group {
     }
 
     /// Moves all of another group behind this one.
-    pub fn take(&mut self, other: &mut Group) {
+    pub(crate) fn take(&mut self, other: &mut Group) {
         if let Some(condensed) = other.snapshot.take() {
             // One that waits here is older and stands for less: it is not written at all.
             self.snapshot = Some(Condensed {

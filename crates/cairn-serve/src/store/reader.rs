@@ -54,7 +54,7 @@ impl Reader {
     ///
     /// # Errors
     /// If the store cannot be read, or is damaged.
-    pub fn names(&self, flow: i64) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn names(&self, flow: i64) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT names FROM flow WHERE number = ?1";
         let packed: Vec<u8> = self.db.row(sql, [flow], |row| row.get(0))?;
         self.db.names(&packed)

@@ -432,8 +432,8 @@ fn an_event_that_nobody_can_have_written_is_damage() {
     }
     store.append(&[leased(1)]).unwrap();
     let read = store.each_entry(|_| Err("cannot have happened"));
-    let said = read.unwrap_err().to_string();
-    assert!(said.contains("cannot have happened"), "{said}");
+    let error = read.unwrap_err().to_string();
+    assert!(error.contains("cannot have happened"), "{error}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ const BEHIND: usize = 1 << 16;
 /// Writes behind: what is sent is committed within the window, in order, in one transaction with all that came meanwhile.
 /// After the first failure nothing more is written: a log with a hole would not be closed under parents.
 #[derive(Debug)]
-pub struct Writer {
+pub(crate) struct Writer {
     hatch: Arc<Hatch>,
     thread: Option<JoinHandle<Store>>,
 }
@@ -54,7 +54,7 @@ impl Writer {
     ///
     /// # Errors
     /// If there is no thread to be had: nobody else would write while tasks run.
-    pub fn new(store: Store, window: Duration) -> std::io::Result<Writer> {
+    pub(crate) fn new(store: Store, window: Duration) -> std::io::Result<Writer> {
         let hatch = Arc::new(Hatch::default());
         let shared = Arc::clone(&hatch);
         let thread = beside(move || keep(store, window, &shared))?;
@@ -68,7 +68,7 @@ impl Writer {
     ///
     /// # Errors
     /// If something sent earlier could not be written.
-    pub fn send(&self, group: &mut Group) -> Result<(), StoreError> {
+    pub(crate) fn send(&self, group: &mut Group) -> Result<(), StoreError> {
         let mut tray = self.hatch.tray();
         while tray.failure.is_none() && tray.group.entries.len() >= BEHIND {
             // The window is for those who come later, and nobody can.
@@ -96,7 +96,7 @@ impl Writer {
     }
 
     /// How many groups were sent, and how many of these are committed.
-    pub fn progress(&self) -> (u64, u64) {
+    pub(crate) fn progress(&self) -> (u64, u64) {
         let tray = self.hatch.tray();
         (tray.sent, tray.written)
     }
@@ -113,7 +113,7 @@ impl Writer {
     ///
     /// # Errors
     /// If it could not be written.
-    pub fn flush(&self) -> Result<(), StoreError> {
+    pub(crate) fn flush(&self) -> Result<(), StoreError> {
         let mut tray = self.hatch.tray();
         tray.is_urgent = true;
         self.hatch.filled.notify_one();
@@ -129,7 +129,7 @@ impl Writer {
     ///
     /// # Errors
     /// If not all could be written.
-    pub fn close(mut self) -> Result<Store, StoreError> {
+    pub(crate) fn close(mut self) -> Result<Store, StoreError> {
         let store = self.end().expect("closed once");
         self.is_well().map(|()| store)
     }

@@ -1,5 +1,6 @@
 //! How fast this machine is, by a tenth of a second of work when a worker comes. Knows no task.
 
+use cairn_kernel::GOLDEN;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -48,14 +49,16 @@ fn round(memory: &mut [u64]) {
     for step in 0..STEPS {
         let word = memory[at];
         let mixed = (word ^ step)
-            // 2⁶⁴ over the golden ratio: every bit of a word moves those above it.
-            .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            // Odd and irregular: every bit of a word moves those above it.
+            .wrapping_mul(GOLDEN)
+            // So that the high bits, which all others moved, are among those of the next product.
             .rotate_left(23);
         memory[at] = mixed;
         // One in four, and nobody can foresee which: as branches are in programs.
         if mixed & 3 == 0 {
             sum = (sum + (mixed >> 40) as f64).sqrt();
         }
+        // The fifteen highest bits: a jump to any of the words.
         at = (at + (mixed >> 49) as usize + 1) & mask;
     }
     // Used, or the compiler would leave the roots out.

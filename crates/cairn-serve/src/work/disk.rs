@@ -86,7 +86,7 @@ impl Worker<'_> {
             job.fate = Fate::TooLarge;
             let what =
                 format!("ended: its files take {bytes} bytes, and this worker's disk has {cap}");
-            (self.said)(Note::Task(job.lease.task.clone(), what));
+            (self.tell)(Note::Task(job.lease.task.clone(), what));
             // Not asked first: it would go on writing for the grace.
             self.processes.kill(key);
         }
@@ -96,7 +96,7 @@ impl Worker<'_> {
     pub(super) fn idle(&mut self, why: Reason) {
         if self.idle_for.replace(why) != Some(why) && why == Reason::NothingFits {
             let what = "nothing that could be done now fits this worker: its disk, its memory, its labels, its lifetime";
-            (self.said)(Note::Remark(what.to_owned()));
+            (self.tell)(Note::Remark(what.to_owned()));
         }
     }
 }

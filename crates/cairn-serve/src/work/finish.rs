@@ -201,7 +201,7 @@ impl Worker<'_> {
         // Before it is on its way: whoever works here next returns it, if this worker ends meanwhile.
         if let Err(e) = self.talk.place.keep(&spooled) {
             // The result still goes to the server; only a crash right now would lose it.
-            (self.said)(Note::Remark(format!(
+            (self.tell)(Note::Remark(format!(
                 "cannot keep results in the worker's folder: {e}"
             )));
         }
@@ -240,12 +240,12 @@ impl Worker<'_> {
             Ok(made) => self.talk.finished(attempt, outcome, made),
             // Its log is lost, its result is not.
             Err(trouble) if spooled.stands_without(&trouble) => {
-                (self.said)(Note::Remark(format!("a log was not sent: {trouble}")));
+                (self.tell)(Note::Remark(format!("a log was not sent: {trouble}")));
                 self.talk.finished(attempt, outcome, Vec::new());
             }
             Err(Trouble::Call(error)) if error.is_passing() => (), // it stays in the folder
             Err(trouble) => {
-                (self.said)(Note::Remark(format!("outputs were not taken: {trouble}")));
+                (self.tell)(Note::Remark(format!("outputs were not taken: {trouble}")));
                 let outcome = Outcome::Failed {
                     exit: 0,
                     cause: Cause::Output,

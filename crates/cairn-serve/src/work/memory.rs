@@ -38,7 +38,7 @@ impl Worker<'_> {
                 let megabytes = |bytes: u64| bytes.div_ceil(1 << 20);
                 let (took, may) = (megabytes(taken), megabytes(most));
                 let what = format!("ended: it takes {took} MiB of memory instead of {may}");
-                (self.said)(Note::Task(job.lease.task.clone(), what));
+                (self.tell)(Note::Task(job.lease.task.clone(), what));
                 // Not asked first: meanwhile it could take all that there is.
                 self.processes.kill(key);
             }

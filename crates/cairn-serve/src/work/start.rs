@@ -4,12 +4,12 @@ use super::carry::Trouble;
 use super::environment;
 use super::memory::BEYOND;
 use super::talk::{fetch_beside, key_of};
-use super::{Fate, InHand, KEPT, MARK, WorkError, Worker};
+use super::{Confines, Fate, InHand, KEPT, MARK, WorkError, Worker};
 use crate::beneath::{Beneath, steps};
 use crate::http::types::{Attempt, Command, Lease};
 use crate::spawn::{Line, Program};
 use cairn_engine::{Cause, Outcome};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// The longest time limit, in seconds.
@@ -252,34 +252,23 @@ impl Worker<'_> {
         job: &InHand,
         variables: &[(String, String)],
     ) -> Result<Program, String> {
-        let mut words = self.settings.confiner.clone();
-        let mut flag = |name: &str, value: String| words.extend([name.to_owned(), value]);
-        let shown = |path: &Path| {
-            let text = path.to_str().map(str::to_owned);
-            text.ok_or_else(|| "a path of this worker is no text".to_owned())
-        };
-        if let Some(bytes) = job.lease.memory {
-            flag("--memory", bytes.saturating_mul(BEYOND).to_string());
-        }
         let file = self.talk.place.environment(key_of(&job.lease));
         let written = environment::write(&file, variables);
         written.map_err(|e| format!("its environment cannot be written: {e}"))?;
-        flag("--environment", shown(&file)?);
-        if self.is_sandboxed {
-            flag("--sandbox", shown(&job.folder)?);
-        }
-        let streams = [
-            ("--stdin", &program.stdin),
-            ("--stdout", &program.stdout),
-            ("--stderr", &program.stderr),
-        ];
-        for (name, path) in streams {
-            if let Some(path) = path {
-                flag(name, shown(path)?);
-            }
-        }
-        // What follows is the task's: none of its words is a flag of the program that sets limits.
-        words.push("--".to_owned());
+        let confines = Confines {
+            memory: job.lease.memory.map(|bytes| bytes.saturating_mul(BEYOND)),
+            sandbox: self.is_sandboxed,
+            write: (self.is_sandboxed.then(|| job.folder.clone()))
+                .into_iter()
+                .collect(),
+            environment: Some(file),
+            stdin: program.stdin.clone(),
+            stdout: program.stdout.clone(),
+            stderr: program.stderr.clone(),
+        };
+        let flags = (self.settings.confine_words)(&confines);
+        let mut words = self.settings.confiner.clone();
+        words.extend(flags.ok_or("a path of this worker is no text")?);
         match program.line {
             Line::Words(rest) => words.extend(rest),
             Line::Shell(line) => words.extend(["/bin/sh".to_owned(), "-c".to_owned(), line]),

@@ -8,8 +8,8 @@ mod returns;
 use super::{Ground, Where};
 use crate::client::{CallError, Caller};
 use crate::http::types::{
-    Attempt, Ended, Exchange, Exchanged, Heartbeat, Join, Joined, Lease, Made, Reason, Return, Why,
-    Worth,
+    Attempt, Ended, Exchange, Exchanged, Heartbeat, Join, Joined, Lease, Made, Reason, Return,
+    WhyFailed, Worth,
 };
 use crate::mutex::lock;
 use crate::spawn::beside;
@@ -136,12 +136,12 @@ pub(super) fn to_return(attempt: Attempt, outcome: Outcome, outputs: Vec<Made>) 
         Outcome::GivenBack => (Ended::GivenBack, None, None),
         Outcome::Failed { exit, cause } => {
             let why = match cause {
-                Cause::Exit => Why::Exit,
-                Cause::Signal => Why::Signal,
-                Cause::Memory => Why::Memory,
-                Cause::Time => Why::Time,
-                Cause::Output => Why::Output,
-                Cause::Start => Why::Start,
+                Cause::Exit => WhyFailed::Exit,
+                Cause::Signal => WhyFailed::Signal,
+                Cause::Memory => WhyFailed::Memory,
+                Cause::Time => WhyFailed::Time,
+                Cause::Output => WhyFailed::Output,
+                Cause::Start => WhyFailed::Start,
             };
             (Ended::Failed, Some(exit), Some(why))
         }
@@ -488,9 +488,9 @@ impl Talk {
             let rest = every.saturating_sub(since.elapsed());
             let waited = self.changed.wait_timeout_while(client, rest, is_quiet);
             let (client, _) = waited.unwrap_or_else(PoisonError::into_inner);
-            let (nudge, said) = (must_nudge(&client), client.heartbeat());
+            let (nudge, beat) = (must_nudge(&client), client.heartbeat());
             drop(client);
-            let Some((worker, holding)) = said else {
+            let Some((worker, holding)) = beat else {
                 since = std::time::Instant::now();
                 std::thread::sleep(NOT_JOINED);
                 continue;

@@ -56,6 +56,7 @@ pub struct Exit {
 
 impl Exit {
     /// The task did not run.
+    // No program ends so: exit codes are 0 to 255.
     pub(crate) const NOT_STARTED: i32 = -1;
 }
 

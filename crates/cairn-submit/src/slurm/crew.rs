@@ -1,10 +1,10 @@
-//! Many short tasks in one job: a server and workers of our own inside of one allocation. Knows their command lines, and not
-//! what they do.
+//! Many short tasks in one job: a server and workers of our own inside of one allocation. Knows what a server says when it
+//! listens, and neither command line.
 
 use super::cluster::Submitted;
 use super::journal::{Event, Journal, JournalError};
 use super::place::name_of_run;
-use super::tools::{call, key, queue};
+use super::tools::{call, key, marked, queue, srun};
 use crate::program::filled;
 use crate::script::quoted;
 use std::io;
@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 /// What the job is made of; all of it text for a script.
 #[derive(Clone, Debug)]
 pub struct Crew<'a> {
-    /// The program that serves and works.
-    pub program: &'a str,
-    /// What comes behind `serve`: the workflow and how to run it.
-    pub serve: &'a [String],
+    /// The command line of the server, for a shell: it keeps its state in `$state/server`, and listens at any port.
+    pub serve: &'a str,
+    /// That of a worker: the server is at `$port` of `$(hostname)`, with `$fingerprint`.
+    pub work: &'a str,
     /// The folder where tasks run.
     pub home: &'a str,
     /// The folder for the state of the run, beneath which the server keeps its own.
@@ -27,17 +27,12 @@ pub struct Crew<'a> {
 
 /// The batch script. Submitting it again goes on where it stopped.
 pub fn crew(crew: &Crew<'_>) -> String {
-    let words: Vec<String> = crew
-        .serve
-        .iter()
-        .map(|word| quoted(word).into_owned())
-        .collect();
     let parts = [
-        ("@PROGRAM@", &*quoted(crew.program)),
-        ("@HOME@", &quoted(crew.home)),
+        ("@HOME@", &*quoted(crew.home)),
         ("@STATE@", &quoted(crew.state)),
-        ("@WORKERS@", &crew.workers.to_string()),
-        ("@SERVE@", &words.join(" ")),
+        ("@SRUN@", &srun(crew.workers)),
+        ("@SERVE@", crew.serve),
+        ("@WORK@", crew.work),
     ];
     filled(SCRIPT, &parts)
 }
@@ -109,9 +104,7 @@ pub fn submit_crew(folder: &Path, arguments: &[String], script: &str) -> Result<
     // On the disk before the call: whoever is cut off in between finds the key and looks for it.
     write(&Event::Call { serial, first, len })?;
     let key = key(&run, serial);
-    let mut words = vec!["--parsable".to_owned()];
-    words.extend_from_slice(arguments);
-    words.extend([format!("--comment={key}"), script.to_owned(), key]);
+    let words = marked(arguments, script, key);
     // `sbatch` keeps the journal locked if it outlives us: nobody submits a second crew while it may still make the first.
     let lock = journal.lock().map_err(|e| trouble(&at, e))?;
     let called = call(&words, &lock);
@@ -123,12 +116,14 @@ pub fn submit_crew(folder: &Path, arguments: &[String], script: &str) -> Result<
             Ok(id)
         }
         // There is one job and no queue of ours to wait in: whoever submitted it decides.
-        Submitted::Quota(said) | Submitted::Dependency(said) | Submitted::Refused(said) => {
+        Submitted::Quota(printed)
+        | Submitted::Dependency(printed)
+        | Submitted::Refused(printed) => {
             write(&Event::None { serial })?;
-            Err(CrewError::Refused(said))
+            Err(CrewError::Refused(printed))
         }
         // Nothing is written: the next try looks for the key in the queue.
-        Submitted::Unknown(said) => Err(CrewError::Unknown(said)),
+        Submitted::Unknown(printed) => Err(CrewError::Unknown(printed)),
     }
 }
 
@@ -143,7 +138,7 @@ mkdir -p "$state/server" || exit 1
 log=$state/serve.log
 : > "$log"
 rm -f "$state/server.ended" "$state/workers.ended"
-@PROGRAM@ serve @SERVE@ --state "$state/server" --listen 0.0.0.0:0 --tls 2> "$log" &
+@SERVE@ 2> "$log" &
 server=$!
 until grep -q '^fingerprint ' "$log"; do
   if ! kill -0 "$server" 2> /dev/null; then
@@ -156,8 +151,7 @@ done
 port=$(sed -n 's/^listening on [^,]*:\([0-9]*\),.*/\1/p' "$log")
 fingerprint=$(sed -n 's/^fingerprint //p' "$log")
 {
-  srun --ntasks=@WORKERS@ @PROGRAM@ work "https://$(hostname):$port" --fingerprint "$fingerprint" \
-    --token-file "$state/server/tokens/worker" --shared @HOME@ --no-sandbox -j "${SLURM_CPUS_PER_TASK:-1}"
+  @SRUN@ @WORK@
   # A server without workers would wait for them until the job's time is over.
   if [ ! -e "$state/server.ended" ]; then
     echo "cairn: all workers have ended before the server" >&2

@@ -384,8 +384,8 @@ mod tests {
             let mut job = Command::new("/bin/sh");
             job.arg(at("job.sh")).args(["1", "0", "key"]);
             let ended = job.stderr(Stdio::null()).status().unwrap();
-            let said = std::fs::read_to_string(at("exit/0")).unwrap();
-            (ended.code(), said.trim().to_owned())
+            let printed = std::fs::read_to_string(at("exit/0")).unwrap();
+            (ended.code(), printed.trim().to_owned())
         };
         assert_eq!(ends(), (Some(127), "1 127".to_owned()), "it is gone");
         std::fs::write(at("tasks/0.sh"), "").unwrap();

@@ -9,13 +9,10 @@ use crate::Handover;
 use crate::handover::children;
 use cairn_dag::{TaskId, narrow, wide};
 use cairn_engine::Keeper;
+use cairn_kernel::{Rows, completed};
 use cairn_theory::game;
 use cairn_theory::storage::FileId;
 use std::collections::{BTreeSet, HashMap};
-
-/// How many tasks are asked about before the keeper's own order is.
-// A judgement: to ask costs the keeper a look at its order, and mostly one of the first fits.
-const LOOK: usize = 64;
 
 /// The files of a workflow, where they are.
 pub trait Files {
@@ -50,7 +47,7 @@ pub struct Space<'a> {
     tasks: Vec<TaskId>,
     /// By the keeper's task: its place, unless it was executed before.
     places: Vec<Option<u32>>,
-    children: Vec<Vec<u32>>,
+    children: Rows,
     /// By place: parents that are not executed.
     left: Vec<u32>,
     /// By place: which is tried first.
@@ -114,8 +111,8 @@ impl<'a> Space<'a> {
     pub(super) fn settle(&mut self, standing: &[Whereabouts]) -> Result<(), NoRoom> {
         // Before files: which of these are free depends on who is executed.
         self.sync(standing);
-        for (place, children) in self.children.iter().enumerate() {
-            if standing[place] == Whereabouts::Executed {
+        for (children, &stands) in self.children.iter().zip(standing) {
+            if stands == Whereabouts::Executed {
                 children.iter().for_each(|&c| self.left[wide(c)] -= 1);
             }
         }
@@ -140,21 +137,27 @@ impl<'a> Space<'a> {
             }
         }
         self.count();
-        self.replan(standing)
+        self.replan()
     }
 
     /// Looks for an order within the cap, and ranks tasks by it.
-    pub(super) fn replan(&mut self, standing: &[Whereabouts]) -> Result<(), NoRoom> {
+    pub(super) fn replan(&mut self) -> Result<(), NoRoom> {
         let order = (self.planner)(&mut self.keeper)?;
         for (rank, task) in (0..).zip(order) {
             if let Some(place) = self.places[task.index()] {
                 self.rank[wide(place)] = rank;
             }
         }
-        let waits = |&p: &u32| standing[wide(p)] == Whereabouts::Waiting && self.left[wide(p)] == 0;
-        let ready = (0..narrow(self.tasks.len())).filter(waits);
+        let is_ready = |&p: &u32| self.left[wide(p)] == 0 && self.waits(p);
+        let ready = (0..narrow(self.tasks.len())).filter(is_ready);
         self.ready = ready.map(|p| (self.rank[wide(p)], p)).collect();
         Ok(())
+    }
+
+    /// Whether a task is still to be submitted.
+    fn waits(&self, place: u32) -> bool {
+        let stands = self.keeper.standing(self.tasks[wide(place)]);
+        stands.is_unbegun()
     }
 
     /// The keeper learns where all tasks stand.
@@ -189,7 +192,7 @@ impl<'a> Space<'a> {
     /// A task that may be submitted now.
     pub(super) fn choose(&mut self, is_gone: &dyn Fn(u32) -> bool) -> Option<u32> {
         let first = self.ready.iter().map(|&(_, place)| place);
-        let first: Vec<u32> = first.filter(|&p| is_gone(p)).take(LOOK).collect();
+        let first: Vec<u32> = first.filter(|&p| is_gone(p)).take(Keeper::ASKED).collect();
         // What the keeper's own order has next always fits at last: so nobody waits for ever for a better one.
         let then: Vec<u32> = (self.keeper.next_by_order())
             .filter_map(|task| self.places[task.index()])
@@ -242,10 +245,11 @@ impl<'a> Space<'a> {
                 self.delete(file, bytes);
             }
         }
-        for i in 0..self.children[wide(place)].len() {
-            let child = self.children[wide(place)][i];
-            self.left[wide(child)] -= 1;
-            if self.left[wide(child)] == 0 {
+        let children = self.children.row(wide(place)).iter().copied();
+        let ready: Vec<u32> = completed(children, &mut self.left).collect();
+        // A child may have ended well before, with a parent whose own word was lost.
+        for child in ready {
+            if self.waits(child) {
                 self.ready.insert((self.rank[wide(child)], child));
             }
         }
@@ -260,8 +264,9 @@ impl<'a> Space<'a> {
             let there: u64 = outputs.iter().filter_map(|&f| self.files.bytes(f)).sum();
             self.keeper.hold(there);
         }
+        let (keeper, tasks) = (&self.keeper, &self.tasks);
         self.ready
-            .retain(|&(_, p)| standing[wide(p)] == Whereabouts::Waiting);
+            .retain(|&(_, p)| keeper.standing(tasks[wide(p)]).is_unbegun());
         self.count();
     }
 }

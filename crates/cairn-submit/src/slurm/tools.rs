@@ -55,7 +55,7 @@ impl<'a> Tools<'a> {
         let asked = tool("scontrol").args(["show", "config"]).output();
         let told = asked.map_err(|_| ToolsError::Missing("scontrol"))?;
         if !told.status.success() {
-            return Err(ToolsError::Silent(said(&told)));
+            return Err(ToolsError::Silent(printed(&told)));
         }
         let text = String::from_utf8_lossy(&told.stdout);
         let line = text.lines().find(|line| line.starts_with("MaxArraySize"));
@@ -74,7 +74,7 @@ pub(super) fn key(run: &str, serial: u64) -> String {
 }
 
 /// What a program said on standard error, in one line.
-fn said(output: &Output) -> String {
+fn printed(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<&str> = text
         .lines()
@@ -166,7 +166,7 @@ pub(super) fn queue(run: &str) -> Result<Vec<Listed>, String> {
             let text = String::from_utf8_lossy(&output.stdout);
             Ok(text.lines().filter_map(|line| listed(line, run)).collect())
         }
-        Ok(output) => Err(said(&output)),
+        Ok(output) => Err(printed(&output)),
         Err(error) => Err(format!("squeue cannot be started: {error}")),
     }
 }
@@ -239,6 +239,19 @@ pub(super) fn after(jobs: &[String]) -> String {
     format!("--dependency={}", each.join(","))
 }
 
+/// The arguments of `sbatch` for a script that is found again by a key, which it gets.
+pub(super) fn marked(arguments: &[String], script: &str, key: String) -> Vec<String> {
+    let mut words = vec!["--parsable".to_owned()];
+    words.extend_from_slice(arguments);
+    words.extend([format!("--comment={key}"), script.to_owned(), key]);
+    words
+}
+
+/// What starts so many of a program inside of a job.
+pub(super) fn srun(count: u32) -> String {
+    format!("srun --ntasks={count}")
+}
+
 impl Tools<'_> {
     /// Those that people gave come first: of two that are alike, Slurm takes the last. An option of theirs that lacks its value
     /// would take the word behind it, which therefore is one that nobody misses.
@@ -284,9 +297,9 @@ fn submitted(output: &Output) -> Submitted {
     if output.status.success() && is_number(id) {
         return Submitted::Job(id.to_owned());
     }
-    let said = match said(output) {
-        said if said.is_empty() => format!("sbatch ended with {}", output.status),
-        said => said,
+    let printed = match printed(output) {
+        printed if printed.is_empty() => format!("sbatch ended with {}", output.status),
+        printed => printed,
     };
     // Parts of Slurm's own messages, where it may have heard us all the same.
     let no_answer = [
@@ -298,16 +311,19 @@ fn submitted(output: &Output) -> Submitted {
         "standby",
         "Unexpected message",
         "Protocol authentication",
+        "missing socket",
+        "Message send failure",
+        "Message receive failure",
     ];
-    let on_policy = said.contains("violates accounting/QOS policy");
+    let on_policy = printed.contains("violates accounting/QOS policy");
     match () {
-        () if no_answer.iter().any(|words| said.contains(words)) => Submitted::Unknown(said),
+        () if no_answer.iter().any(|words| printed.contains(words)) => Submitted::Unknown(printed),
         // Waited out: the policy of a site mostly counts jobs, and `window` gives up where none of ours is there.
-        () if is_limit_on_number(&said) || on_policy => Submitted::Quota(said),
-        () if said.contains("Job dependency problem") => Submitted::Dependency(said),
-        () if output.status.code() == Some(1) => Submitted::Refused(said),
+        () if is_limit_on_number(&printed) || on_policy => Submitted::Quota(printed),
+        () if printed.contains("Job dependency problem") => Submitted::Dependency(printed),
+        () if output.status.code() == Some(1) => Submitted::Refused(printed),
         // Ended by a signal, or an answer that nobody expects.
-        () => Submitted::Unknown(said),
+        () => Submitted::Unknown(printed),
     }
 }
 
@@ -382,7 +398,7 @@ impl Cluster for Tools<'_> {
 fn done(command: &mut Command) -> Result<(), String> {
     match command.stdin(Stdio::null()).output() {
         Ok(output) if output.status.success() => Ok(()),
-        Ok(output) => Err(said(&output)),
+        Ok(output) => Err(printed(&output)),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -412,6 +428,8 @@ mod tests {
         let late =
             "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation";
         assert!(matches!(answer(1, "", late), Submitted::Unknown(_)));
+        let cut_off = "sbatch: error: slurm_msg_sendto: address:port=127.0.0.1:42861 msg_type=4003: Unexpected missing socket error";
+        assert!(matches!(answer(1, "", cut_off), Submitted::Unknown(_)));
         let forgotten = "sbatch: error: Batch job submission failed: Job dependency problem";
         assert!(matches!(answer(1, "", forgotten), Submitted::Dependency(_)));
         let wrong = "sbatch: error: invalid partition specified: nowhere";

@@ -63,8 +63,8 @@ impl Whereabouts {
 /// What is asked of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wishes {
-    /// Most jobs in the queue at once.
-    pub most_queued: usize,
+    /// Most jobs in the queue at once; `None`: as many as there are.
+    pub most_queued: Option<usize>,
     /// Most elements of an array.
     pub most_in_array: usize,
 }
@@ -105,12 +105,12 @@ pub enum Step {
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
     /// Slurm refuses a task.
-    #[error("Slurm refuses '{task}': {said}")]
+    #[error("Slurm refuses '{task}': {printed}")]
     Refused {
         /// Its name.
         task: String,
         /// In Slurm's words.
-        said: String,
+        printed: String,
     },
     /// Nothing may be submitted under the cap, and nothing runs that could make room.
     #[error(transparent)]
@@ -325,8 +325,8 @@ impl<'a> Window<'a> {
     ) -> Result<Step, Trouble> {
         let listed = match cluster.queue() {
             Ok(listed) => self.ours(listed),
-            Err(said) => {
-                tell(News::Silent(said));
+            Err(printed) => {
+                tell(News::Silent(printed));
                 return Ok(Step::Unfinished);
             }
         };
@@ -389,7 +389,7 @@ impl<'a> Window<'a> {
                         tell(News::Submitted(first, len, job));
                     }
                 }
-                Submitted::Quota(said) => {
+                Submitted::Quota(printed) => {
                     self.change(Event::None { serial }, write)?;
                     if len > 1 {
                         // Halved until it fits: how many there is room for Slurm does not tell.
@@ -400,27 +400,27 @@ impl<'a> Window<'a> {
                     self.open_gate(cluster, write)?;
                     // Where none of ours is there, none of ours will make room: others may, for a while.
                     self.refusals += u32::from(queued == 0);
-                    if self.refusals > LOOKS && !is_limit_on_number(&said) {
-                        return Err(self.refused(first, said));
+                    if self.refusals > LOOKS && !is_limit_on_number(&printed) {
+                        return Err(self.refused(first, printed));
                     }
-                    tell(News::Quota(said));
+                    tell(News::Quota(printed));
                     return Ok(());
                 }
-                Submitted::Dependency(said) => {
+                Submitted::Dependency(printed) => {
                     self.change(Event::None { serial }, write)?;
                     // The next looks tell what became of what it waits for. Where it is there all the same, this is no
                     // forgotten job, and will not pass.
                     self.forgotten += 1;
                     if self.forgotten > 2 * LOOKS {
-                        return Err(self.refused(first, said));
+                        return Err(self.refused(first, printed));
                     }
-                    tell(News::Dependency(said));
+                    tell(News::Dependency(printed));
                     return Ok(());
                 }
                 // The call stays in doubt, so that a later run looks for it.
-                Submitted::Refused(said) => return Err(self.refused(first, said)),
-                Submitted::Unknown(said) => {
-                    tell(News::Silent(said));
+                Submitted::Refused(printed) => return Err(self.refused(first, printed)),
+                Submitted::Unknown(printed) => {
+                    tell(News::Silent(printed));
                     return Ok(());
                 }
             }
@@ -433,11 +433,11 @@ impl<'a> Window<'a> {
         Ok(())
     }
 
-    fn refused(&self, first: Option<u32>, said: String) -> Trouble {
+    fn refused(&self, first: Option<u32>, printed: String) -> Trouble {
         let task = first.map_or("the gate", |first| &self.handover.tasks[wide(first)].name);
         Trouble::Refused {
             task: task.to_owned(),
-            said,
+            printed,
         }
     }
 
@@ -471,16 +471,10 @@ impl<'a> Window<'a> {
             return self.next_under_cap(queued, tell);
         }
         let tasks = &self.handover.tasks;
-        loop {
-            let place = self.cursor;
-            match self.standing.get(place)? {
-                Whereabouts::Waiting if self.bad_parent(narrow(place)) => {
-                    self.standing[place] = Whereabouts::Aborted;
-                    tell(News::Ended(narrow(place), Whereabouts::Aborted));
-                }
-                Whereabouts::Waiting => break,
-                _ => {}
-            }
+        // Past those that do not wait, or never will again.
+        while *self.standing.get(self.cursor)? != Whereabouts::Waiting
+            || self.abort_below(narrow(self.cursor), tell)
+        {
             self.cursor += 1;
         }
         if self.alive.contains(&narrow(self.cursor)) {
@@ -493,7 +487,8 @@ impl<'a> Window<'a> {
         let serial = self.next;
         let is_new = self.gate.serial.is_none() && queued == 0;
         // With more tasks than may be queued the first must start to make room, so that a gate would hold all for ever.
-        if is_new && waiting > 1 && waiting < self.wishes.most_queued {
+        let most = self.wishes.most_queued;
+        if is_new && waiting > 1 && most.is_none_or(|most| waiting < most) {
             return Some(Order {
                 serial,
                 first: None,
@@ -502,7 +497,7 @@ impl<'a> Window<'a> {
                 nice: None,
             });
         }
-        let room = self.wishes.most_queued.saturating_sub(queued);
+        let room = most.map_or(self.largest, |most| most.saturating_sub(queued));
         let room = room.min(self.largest);
         let first = self.cursor;
         let after = self.after(first)?;
@@ -530,6 +525,17 @@ impl<'a> Window<'a> {
             after,
             nice,
         })
+    }
+
+    /// A task that waits below one that ended badly will never start. Whether it is so.
+    fn abort_below(&mut self, place: u32, tell: &mut dyn FnMut(News)) -> bool {
+        let standing = self.standing[wide(place)];
+        let is_aborted = standing == Whereabouts::Waiting && self.bad_parent(place);
+        if is_aborted {
+            self.standing[wide(place)] = Whereabouts::Aborted;
+            tell(News::Ended(place, Whereabouts::Aborted));
+        }
+        is_aborted
     }
 
     /// The jobs that a task must wait for; nothing at all where they are too many to name, or one is not to be seen.
@@ -590,7 +596,7 @@ pub(super) fn nice(place: u32, tasks: usize) -> u32 {
 }
 
 /// Whether a refusal is surely about how many jobs there are: others of ours, or of others, will end.
-pub(super) fn is_limit_on_number(said: &str) -> bool {
+pub(super) fn is_limit_on_number(printed: &str) -> bool {
     [
         "SubmitJob",
         "MaxJobCount",
@@ -598,7 +604,7 @@ pub(super) fn is_limit_on_number(said: &str) -> bool {
         "temporarily unavailable",
     ]
     .iter()
-    .any(|word| said.contains(word))
+    .any(|word| printed.contains(word))
 }
 
 #[cfg(test)]

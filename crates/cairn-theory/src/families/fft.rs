@@ -1,6 +1,6 @@
 //! FFT dags (butterflies). Knows formulas alone.
 
-use super::{Family, FamilyError, Marks};
+use super::{Family, FamilyError};
 
 /// The FFT dag 𝓕_d: tasks ⟨l, x⟩ with level l = 0..=d and x < 2^d; ⟨l, x⟩ is a parent of ⟨l − 1, x⟩ and ⟨l − 1, x ⊕ 2^(l−1)⟩.
 /// The sources are on level d, the sinks on level 0; ⟨l, x⟩ has the number (d − l)·2^d + x.
@@ -18,9 +18,6 @@ use super::{Family, FamilyError, Marks};
 /// use cairn_theory::families::{Family, Fft};
 /// let fft = Fft::new(2).unwrap();
 /// assert_eq!(fft.order().collect::<Vec<_>>(), [0, 2, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
-/// assert!(fft.is_optimal(fft.order()));
-/// let sinks_early = [0, 2, 1, 3, 4, 5, 8, 9, 6, 7, 10, 11];
-/// assert!(!fft.is_optimal(sinks_early));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fft {
@@ -55,38 +52,6 @@ impl Fft {
 
     fn number(&self, level: u64, x: u64) -> u64 {
         ((self.dimension - level) << self.dimension) + x
-    }
-
-    /// The butterfly partner: the task with the same children. `None` for sinks.
-    pub fn partner(&self, task: u64) -> Option<u64> {
-        let (level, _) = self.place(task);
-        (level > 0).then(|| task ^ 1 << (level - 1))
-    }
-
-    /// Whether `order` is a complete schedule and IC-optimal: butterfly partners in consecutive steps, all sinks last.
-    /// O(tasks) time, a bit a task.
-    pub fn is_optimal(&self, order: impl IntoIterator<Item = u64>) -> bool {
-        let tasks = (self.dimension + 1) << self.dimension;
-        let Some(mut executed) = Marks::new(tasks) else {
-            return false;
-        };
-        let mut order = order.into_iter();
-        let mut execute = |task: u64| {
-            task < tasks && self.parents(task).all(|p| executed.is_set(p)) && executed.set(task)
-        };
-        // Half as many pairs as there are nonsinks.
-        for _ in 0..self.dimension << self.dimension >> 1 {
-            let Some(first) = order.next().filter(|&t| execute(t)) else {
-                return false;
-            };
-            let Some(partner) = self.partner(first) else {
-                return false;
-            };
-            if order.next() != Some(partner) || !execute(partner) {
-                return false;
-            }
-        }
-        (0..self.width()).all(|_| order.next().is_some_and(&mut execute)) && order.next().is_none()
     }
 
     /// The bits in which the members of a group of the quad order differ: the lowest, and how many. Towards the children

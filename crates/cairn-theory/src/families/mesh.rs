@@ -120,8 +120,6 @@ impl Family for EvolvingMesh {
 /// use cairn_theory::families::{Family, ReductionMesh};
 /// let mesh = ReductionMesh::with_levels(3).unwrap();
 /// assert_eq!(mesh.order().collect::<Vec<_>>(), [3, 4, 5, 1, 2, 0]);
-/// assert!(mesh.is_optimal([4, 5, 3, 2, 1, 0]));
-/// assert!(!mesh.is_optimal([3, 5, 4, 1, 2, 0])); // 3 and 5 are not neighbours
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReductionMesh {
@@ -138,34 +136,6 @@ impl ReductionMesh {
             return Err(FamilyError::TooLarge);
         }
         Ok(ReductionMesh { levels })
-    }
-
-    /// Whether `order` is a complete schedule and IC-optimal: level by level from the sources, the executed tasks of a
-    /// level always consecutive (\[RY05\] Theorem 3.1, exactly). O(tasks) time, constant space.
-    pub fn is_optimal(&self, order: impl IntoIterator<Item = u64>) -> bool {
-        let mut order = order.into_iter();
-        for level in (0..self.levels).rev() {
-            // The executed tasks of this level: low..high.
-            let (mut low, mut high) = (0, 0);
-            for _ in 0..=level {
-                let Some((at, x)) = order.next().map(place) else {
-                    return false;
-                };
-                if at != level {
-                    return false;
-                }
-                if low == high {
-                    (low, high) = (x, x + 1);
-                } else if x == high {
-                    high += 1;
-                } else if x + 1 == low {
-                    low -= 1;
-                } else {
-                    return false;
-                }
-            }
-        }
-        order.next().is_none()
     }
 }
 

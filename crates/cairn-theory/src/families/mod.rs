@@ -5,10 +5,10 @@
 //! Memory below means open results: executed tasks with an unexecuted child. References: \[RY05\] for the reductions and
 //! the FFT, \[MRY06\] §4 for the expansions.
 
-pub mod fft;
-pub mod mesh;
-pub mod out_tree;
-pub mod reduction_tree;
+mod fft;
+mod mesh;
+mod out_tree;
+mod reduction_tree;
 
 pub use fft::Fft;
 pub use mesh::{EvolvingMesh, ReductionMesh};
@@ -91,29 +91,4 @@ pub enum FamilyError {
     /// A tree of arity 0 or 1 does not branch.
     #[error("a tree needs an arity of at least 2")]
     TooNarrow,
-}
-
-/// One bit for each task.
-struct Marks(Vec<u64>);
-
-impl Marks {
-    /// `None` if there are more than memory can address.
-    fn new(count: u64) -> Option<Marks> {
-        let words = usize::try_from(count.div_ceil(64)).ok()?;
-        let mut marks = Vec::new();
-        marks.try_reserve_exact(words).ok()?;
-        marks.resize(words, 0);
-        Some(Marks(marks))
-    }
-
-    fn is_set(&self, i: u64) -> bool {
-        self.0[(i / 64) as usize] >> (i % 64) & 1 == 1
-    }
-
-    /// Whether it was unset before.
-    fn set(&mut self, i: u64) -> bool {
-        let fresh = !self.is_set(i);
-        self.0[(i / 64) as usize] |= 1 << (i % 64);
-        fresh
-    }
 }

@@ -8,17 +8,11 @@ use crate::Bipartite;
 use crate::budgets::tree::{MOST_CELLS, MOST_UNSPLIT};
 use crate::eager::eager_order;
 use crate::strand::Strand;
-use cairn_kernel::{Price, Stopped, Work, convolve_paid, corners, long, narrow, places, wide};
+use cairn_kernel::{Price, Stopped, Work, convolve, corners, long, narrow, places, wide};
 use std::collections::{HashMap, HashSet};
 
-/// The answer for a tree or forest, in its own numbering.
-#[derive(Clone, Debug)]
-pub(super) enum Decision {
-    Order(Vec<u32>),
-    None,
-}
-
-type Decided = Result<Decision, Stopped>;
+/// An IC-optimal order of a tree or forest, in its own numbering; none where none exists.
+type Decided = Result<Option<Vec<u32>>, Stopped>;
 
 pub(super) struct Solver<'a, 'w> {
     work: &'a mut Work<'w>,
@@ -26,7 +20,7 @@ pub(super) struct Solver<'a, 'w> {
     shortcuts: bool,
     names: Names,
     /// Decided shapes; orders as places in the shape's own list of sources.
-    known: HashMap<Name, Decision>,
+    known: HashMap<Name, Option<Vec<u32>>>,
 }
 
 impl<'a, 'w> Solver<'a, 'w> {
@@ -42,10 +36,10 @@ impl<'a, 'w> Solver<'a, 'w> {
     /// Decides a connected tree with this profile.
     pub(super) fn decide_tree(&mut self, tree: &Bipartite, profile: &[u32]) -> Decided {
         if tree.sources() == 1 {
-            return Ok(Decision::Order(vec![0]));
+            return Ok(Some(vec![0]));
         }
         if let Some(strand) = Strand::recognise(tree).filter(|_| self.shortcuts) {
-            return Ok(Decision::Order(strand.schedule()));
+            return Ok(Some(strand.schedule()));
         }
         // Regular trees fall into the same few shapes again and again: each is decided once.
         let shape = self.names.shape(tree);
@@ -90,22 +84,22 @@ impl<'a, 'w> Solver<'a, 'w> {
             let wanted = from_first(&profile[from..=to]);
             // One interval without an order settles it, even if another is too much work.
             match self.decide_forest(parts(tree, &stage), &wanted) {
-                Ok(Decision::Order(next)) => order.extend(next),
-                Ok(Decision::None) => return Ok(Decision::None),
+                Ok(Some(next)) => order.extend(next),
+                Ok(None) => return Ok(None),
                 Err(out) => undecided = Some(out),
             }
             for slot in stage.iter_mut().filter(|s| **s == Stage::Now) {
                 *slot = Stage::Executed;
             }
         }
-        undecided.map_or(Ok(Decision::Order(order)), Err)
+        undecided.map_or(Ok(Some(order)), Err)
     }
 
     /// Tries every set of sources that can have been executed when the first sink becomes eligible.
     fn decide_by_first_reward(&mut self, tree: &Bipartite, profile: &[u32]) -> Decided {
         let order = eager_order(tree);
         if self.shortcuts && tree.profile(&order) == profile {
-            return Ok(Decision::Order(order));
+            return Ok(Some(order));
         }
         if tree.sources() > MOST_UNSPLIT {
             return Err(Stopped);
@@ -130,14 +124,14 @@ impl<'a, 'w> Solver<'a, 'w> {
             let done = first.len();
             let wanted = from_first(&profile[done..]);
             match self.decide_forest(rest, &wanted) {
-                Ok(Decision::Order(next)) => {
-                    return Ok(Decision::Order([first, next].concat()));
+                Ok(Some(next)) => {
+                    return Ok(Some([first, next].concat()));
                 }
-                Ok(Decision::None) => {}
+                Ok(None) => {}
                 Err(out) => undecided = Some(out),
             }
         }
-        undecided.map_or(Ok(Decision::None), Err)
+        undecided.map_or(Ok(None), Err)
     }
 
     /// An order of all sources of `forest` (in the numbering its names are in) that attains `wanted`.
@@ -151,21 +145,21 @@ impl<'a, 'w> Solver<'a, 'w> {
         }
         let mut all = vec![0];
         for next in &profiles {
-            all = convolve_paid(&all, next, Price::Entries, self.work)?;
+            all = convolved(&all, next, self.work)?;
         }
         // The best that is left cannot keep up with the whole tree's profile: this way is a dead end.
         if all != wanted {
-            return Ok(Decision::None);
+            return Ok(None);
         }
         let mut undecided = None;
         let mut orders = Vec::new();
         for (part, profile) in forest.iter().zip(profiles) {
             match self.decide_tree(&part.block, &profile) {
-                Ok(Decision::Order(order)) => {
+                Ok(Some(order)) => {
                     let order = order.iter().map(|&u| part.names[wide(u)]).collect();
                     orders.push((profile, order));
                 }
-                Ok(Decision::None) => return Ok(Decision::None),
+                Ok(None) => return Ok(None),
                 Err(out) => undecided = Some(out),
             }
         }
@@ -179,19 +173,16 @@ impl<'a, 'w> Solver<'a, 'w> {
                 return Err(Stopped);
             }
             let Some(both) = merge(&merged, &(profile, order), self.work)? else {
-                return Ok(Decision::None);
+                return Ok(None);
             };
             merged = both;
         }
-        Ok(Decision::Order(merged.1))
+        Ok(Some(merged.1))
     }
 }
 
-fn renamed(decision: Decision, name: impl Fn(u32) -> u32) -> Decision {
-    match decision {
-        Decision::Order(order) => Decision::Order(order.into_iter().map(name).collect()),
-        Decision::None => Decision::None,
-    }
+fn renamed(decision: Option<Vec<u32>>, name: impl Fn(u32) -> u32) -> Option<Vec<u32>> {
+    decision.map(|order| order.into_iter().map(name).collect())
 }
 
 /// What a stretch of a profile gains over its first entry.
@@ -243,6 +234,13 @@ fn first_rewards(tree: &Bipartite, profile: &[u32]) -> Vec<Vec<u32>> {
     }
 }
 
+/// The convolution, an entry a step. Where it is too dear, something cheaper can still be tried.
+fn convolved(a: &[u32], b: &[u32], work: &mut Work<'_>) -> Result<Vec<u32>, Stopped> {
+    let cells = long(a.len()) * long(b.len());
+    let sum = (work.can_afford(cells)).then(|| convolve(a, b, None, Price::Entries, work));
+    sum.flatten().ok_or(Stopped)
+}
+
 /// A profile, and an order that attains it.
 type Attained = (Vec<u32>, Vec<u32>);
 
@@ -250,7 +248,7 @@ type Attained = (Vec<u32>, Vec<u32>);
 /// O(|a|·|b|).
 fn merge(a: &Attained, b: &Attained, work: &mut Work<'_>) -> Result<Option<Attained>, Stopped> {
     // Pays for the table below as well, which has as many cells.
-    let best = convolve_paid(&a.0, &b.0, Price::Entries, work)?;
+    let best = convolved(&a.0, &b.0, work)?;
     let (width, height) = (a.0.len(), b.0.len());
     // Cell (x, y): x sources of the first and y of the second, reached through cells that attain the convolution.
     let mut reached = vec![false; width * height];
@@ -318,11 +316,11 @@ mod tests {
                 let mut solver = Solver::new(&mut work);
                 solver.shortcuts = shortcuts;
                 match solver.decide_tree(&tree, &best).expect("small trees are decided") {
-                    Decision::Order(order) => {
+                    Some(order) => {
                         assert_eq!(tree.profile(&order), best);
                         true
                     }
-                    Decision::None => false,
+                    None => false,
                 }
             };
             prop_assert_eq!(decided(true), decided(false));

@@ -8,31 +8,11 @@ mod name;
 mod part;
 mod program;
 
-use crate::Bipartite;
 pub use crate::budgets::tree::MOST_SOURCES;
 use crate::budgets::tree::STEPS;
+use crate::{Bipartite, BlockAnswer, BlockOrder};
 use cairn_kernel::{Stopped, Work};
-use decide::{Decision, Solver};
-
-/// What is known of a bipartite tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TreeAnswer {
-    /// E(t) for t = 0..=sources: the most sinks that t executed sources can make eligible. Exact.
-    pub profile: Vec<u32>,
-    /// An order of the sources that attains the profile at every step.
-    pub order: TreeOrder,
-}
-
-/// Whether a bipartite tree has an IC-optimal order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TreeOrder {
-    /// This one.
-    Optimal(Vec<u32>),
-    /// Proved: no order attains the profile at every step.
-    NoneExists,
-    /// Undecided within the work allowed.
-    Unknown,
-}
+use decide::Solver;
 
 /// The exact profile of a bipartite tree, and an IC-optimal order or the proof that there is none. `None` if the
 /// block is no tree (connected, without cycles) or has more than [`MOST_SOURCES`] sources.
@@ -50,33 +30,32 @@ pub enum TreeOrder {
 ///    parents of a sink with fewest parents (of those with one parent, of one with most siblings alike): each such
 ///    set is tried, and the remainder decided by the same rules. Equal shapes are decided once.
 ///
-/// Small and hull-reducible trees are decided; large regular ones may end as [`TreeOrder::Unknown`] after a second or so.
+/// Small and hull-reducible trees are decided; large regular ones may end as [`BlockOrder::Unknown`] after a second or so.
 ///
 /// ```
-/// use cairn_theory::{Bipartite, tree::{self, TreeOrder}};
+/// use cairn_theory::{Bipartite, BlockOrder, tree};
 /// // A source with three children, each of which has another parent.
 /// let arcs = vec![(0, 0), (0, 1), (0, 2), (1, 0), (2, 1), (3, 2)];
 /// let answer = tree::solve(&Bipartite::from_arcs(4, 3, arcs)).unwrap();
 /// assert_eq!(answer.profile, [0, 0, 1, 2, 3]);
-/// assert!(matches!(answer.order, TreeOrder::Optimal(order) if order.len() == 4));
+/// assert!(matches!(answer.order, BlockOrder::Optimal(order) if order.len() == 4));
 /// ```
-pub fn solve(block: &Bipartite) -> Option<TreeAnswer> {
+pub fn solve(block: &Bipartite) -> Option<BlockAnswer> {
     solve_within(block, &mut Work::steps(STEPS))
 }
 
 /// [`solve`] with another limit on the work spent on an order. The answer depends on nothing else, unless it is time to
 /// stop: then there may be none.
-pub(crate) fn solve_within(block: &Bipartite, work: &mut Work<'_>) -> Option<TreeAnswer> {
+pub(crate) fn solve_within(block: &Bipartite, work: &mut Work<'_>) -> Option<BlockAnswer> {
     if !is_tree(block) || block.sources() > MOST_SOURCES {
         return None;
     }
     let profile = program::profile(block, work).ok()?;
     let order = match Solver::new(work).decide_tree(block, &profile) {
-        Ok(Decision::Order(order)) => TreeOrder::Optimal(order),
-        Ok(Decision::None) => TreeOrder::NoneExists,
-        Err(Stopped) => TreeOrder::Unknown,
+        Ok(found) => BlockOrder::from(found),
+        Err(Stopped) => BlockOrder::Unknown,
     };
-    Some(TreeAnswer { profile, order })
+    Some(BlockAnswer { profile, order })
 }
 
 /// Whether the block is connected, without cycles, and has a source. Linear.

@@ -2,24 +2,12 @@
 
 use crate::Bipartite;
 use crate::undirected::Undirected;
-use cairn_kernel::{Puzzle, Rows, Stopped, Work, narrow, tree_program, wide};
+use cairn_kernel::{Stopped, Work, tree_program};
 
 /// E(t) of a bipartite tree for t = 0..=sources, by the tree program, unless `work` says stop. O(s²).
 pub(super) fn profile(block: &Bipartite, work: &Work<'_>) -> Result<Vec<u32>, Stopped> {
-    let mut own = vec![0; block.sources()];
-    let mut shared = Rows::default();
-    for v in 0..narrow(block.sinks()) {
-        match block.parents(v) {
-            &[u] => own[wide(u)] += 1,
-            parents => {
-                shared.push(parents.iter().copied());
-            }
-        }
-    }
     // Under the same question alone: how large a tree may be is decided before, by its sources.
-    let mut until_stop = work.part(u64::MAX);
-    let profile =
-        tree_program::profile(&Puzzle::new(own, &shared), block.sources(), &mut until_stop);
+    let profile = tree_program::profile(&block.puzzle(), block.sources(), &mut work.unmetered());
     profile.ok_or(Stopped)
 }
 

@@ -311,7 +311,7 @@ fn files_that_cannot_be_counted_are_rejected_and_few_steps_prove_nothing() {
         task: "b".to_owned(),
     };
     let mut said = Accepted::default();
-    check_within(&flow, &storage, Effort(3), &mut said).unwrap();
+    check_within(&flow, &storage, Work(3), &mut said).unwrap();
     assert_eq!(said.asserted.len(), 1);
     assert!(verdict(&flow, &storage).unwrap().asserted.is_empty());
 }
@@ -347,7 +347,7 @@ fn what_is_looked_at_for_every_task_is_paid_for() {
     let walks = u64::try_from(tasks * tasks).unwrap();
     let said = |steps: u64| {
         let mut said = Accepted::default();
-        check_within(&flow, &storage, Effort(steps), &mut said).unwrap();
+        check_within(&flow, &storage, Work(steps), &mut said).unwrap();
         (said.proved.len(), said.asserted.len())
     };
     assert_eq!(said(u64::MAX), (3, 0));
@@ -360,7 +360,7 @@ fn what_is_looked_at_for_every_task_is_paid_for() {
     };
     let network = price_of_question(&flow, &files);
     for (steps, proved) in [(network, true), (network - 1, false)] {
-        let found = bound_holds(&flow, &files, &storage, &mut Effort(steps));
+        let found = bound_holds(&flow, &files, &storage, &mut Work(steps));
         assert_eq!(found, Ok(proved));
     }
 }

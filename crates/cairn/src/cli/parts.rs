@@ -42,7 +42,7 @@ pub(crate) struct Executed {
 
 /// Bytes on the disk, and what is known of files.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Disk {
+pub(crate) struct DiskFlags {
     /// Most bytes on the disk, as in 500GB, 2TiB or 90%free: files from the start of the task that writes them until the last
     /// that reads them has ended, and scratch space
     #[arg(long, value_name = "CAP")]
@@ -344,7 +344,7 @@ pub(crate) struct Runs {
 
 /// Where `--policy auto` plays policies against each other.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Contest {
+pub(crate) struct ContestFlags {
     #[command(flatten)]
     pub(crate) world: World,
     /// Durations of simulated tasks: file, unit (1 each), study (Normal(1, 0.1)) or a SPREAD [default: file, else study]
@@ -354,7 +354,7 @@ pub(crate) struct Contest {
     pub(crate) runs: Runs,
 }
 
-impl Contest {
+impl ContestFlags {
     /// The simulated world, with its durations.
     pub(crate) fn whole_world(&self) -> World {
         World {

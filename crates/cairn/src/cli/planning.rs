@@ -1,6 +1,8 @@
 //! The flags of commands that read, write, plan and draw one workflow. Knows nothing of what they do.
 
-use super::parts::{Choices, Contest, Disk, Executed, Input, LimitFlags, Policy, Times, Wanted};
+use super::parts::{
+    Choices, ContestFlags, DiskFlags, Executed, Input, LimitFlags, Policy, Times, Wanted,
+};
 use cairn_dag::Family;
 use cairn_formats::Format;
 use clap::builder::PossibleValuesParser;
@@ -76,7 +78,7 @@ pub(crate) struct Plan {
     #[arg(long, value_name = "N|BYTES")]
     pub(crate) memory_cap: Option<String>,
     #[command(flatten)]
-    pub(crate) disk: Disk,
+    pub(crate) disk: DiskFlags,
     /// Also write a certificate that `cairn verify` checks; it may take as long as the plan
     #[arg(long, value_name = "FILE", conflicts_with = "memory_cap")]
     pub(crate) certificate: Option<PathBuf>,
@@ -94,7 +96,7 @@ pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) times: Times,
     #[command(flatten)]
-    pub(crate) contest: Contest,
+    pub(crate) contest: ContestFlags,
     #[command(flatten)]
     pub(crate) executed: Executed,
     #[command(flatten)]
@@ -139,7 +141,7 @@ pub(crate) struct Prio {
     #[command(flatten)]
     pub(crate) times: Times,
     #[command(flatten)]
-    pub(crate) contest: Contest,
+    pub(crate) contest: ContestFlags,
     #[command(flatten)]
     pub(crate) executed: Executed,
     #[command(flatten)]
@@ -151,7 +153,8 @@ pub(crate) struct Explain {
     #[command(flatten)]
     pub(crate) input: Input,
     /// Ask a server that runs why a task is not running, or why a worker is idle: its name stands in the place of FILE
-    #[arg(long, value_name = "URL", requires = "token_file")]
+    // Whatever is about reading and planning a workflow would be forgotten in silence: there is none.
+    #[arg(long, value_name = "URL", requires = "token_file", conflicts_with_all = ["format", "executed", "no_rescue", "time_limit", "quick", "thorough", "threads"])]
     pub(crate) live: Option<String>,
     /// The file with the token, for --live
     #[arg(long, value_name = "FILE", requires = "live")]
@@ -192,7 +195,7 @@ pub(crate) struct Show {
     )]
     pub(crate) policies: Vec<Policy>,
     #[command(flatten)]
-    pub(crate) disk: Disk,
+    pub(crate) disk: DiskFlags,
     #[command(flatten)]
     pub(crate) choices: Choices,
     #[command(flatten)]

@@ -1,7 +1,7 @@
 //! The flags of commands that run a workflow, hand it out or hand it on: `run`, `submit`, `serve`, `work` and what is asked of a
 //! server. Knows nothing of what they do.
 
-use super::parts::{self, Disk, Expected, Input, Times, Wanted};
+use super::parts::{self, DiskFlags, Expected, Input, Times, Wanted};
 use cairn_formats::span;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
@@ -87,7 +87,7 @@ pub(crate) struct Workflow {
     pub(crate) format: Option<String>,
     /// A family that is never written down instead of a FILE: mesh:LEVELS, mesh (without end), rmesh:LEVELS, tree:HEIGHT,
     /// outtree:HEIGHT (with an arity: tree:HEIGHT:3), fft:DIMENSION; needs --run 'COMMAND {level} {index}'
-    #[arg(long, value_name = "FAMILY", conflicts_with_all = ["file", "format", "no_rescue", "pool", "disk"], requires = "run")]
+    #[arg(long, value_name = "FAMILY", conflicts_with_all = ["file", "format", "no_rescue", "pool", "disk", "policy", "times", "ignore_files"], requires = "run")]
     pub(crate) family: Option<String>,
     /// Where a mesh without end ends: tasks of fewer levels than this are executed
     #[arg(long, value_name = "LEVEL", requires = "family")]
@@ -175,7 +175,7 @@ pub(crate) struct Run {
     )]
     pub(crate) memory: Option<String>,
     #[command(flatten, next_help_heading = "Disk")]
-    pub(crate) disk: Disk,
+    pub(crate) disk: DiskFlags,
     /// How much larger than expected a file may well be: reserved until sizes of its kind were measured
     #[arg(long, value_name = "FACTOR", default_value_t = cairn_engine::SAFETY, requires = "disk", help_heading = "Disk")]
     pub(crate) safety: f64,
@@ -202,7 +202,7 @@ pub(crate) struct Submit {
     #[arg(long, value_name = "ENGINE")]
     pub(crate) engine: Engine,
     /// Submit nothing; write what would be submitted
-    #[arg(short = 'n', long, requires = "output")]
+    #[arg(short = 'n', long, requires = "output", conflicts_with_all = ["watch", "max_queued"])]
     pub(crate) dry_run: bool,
     /// The folder for that
     #[arg(short, long, value_name = "DIR", requires = "dry_run")]
@@ -222,7 +222,7 @@ pub(crate) struct Submit {
     #[arg(long)]
     pub(crate) no_rescue: bool,
     #[command(flatten)]
-    pub(crate) disk: Disk,
+    pub(crate) disk: DiskFlags,
     /// Sizes that are not measured count so many times
     #[arg(long, value_name = "FACTOR", default_value_t = cairn_engine::SAFETY, requires = "disk")]
     pub(crate) safety: f64,
@@ -251,9 +251,9 @@ pub(crate) struct Slurm {
     /// End all jobs of this submission
     #[arg(long, conflicts_with_all = ["watch", "dry_run"])]
     pub(crate) cancel: bool,
-    /// How often to look at the queue
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = span::seconds)]
-    pub(crate) poll: f64,
+    /// How often to look at the queue [default: 5s]
+    #[arg(long, value_name = "TIME", value_parser = span::seconds)]
+    pub(crate) poll: Option<f64>,
     /// One job with N workers of our own inside, for many short tasks
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["watch", "cancel", "nice", "max_queued"])]
     pub(crate) crew: Option<u32>,
@@ -322,7 +322,7 @@ pub(crate) struct Serve {
     #[arg(long)]
     pub(crate) no_rescue: bool,
     #[command(flatten, next_help_heading = "Disk")]
-    pub(crate) disk: Disk,
+    pub(crate) disk: DiskFlags,
     /// How much larger than expected a file may well be: reserved until sizes of its kind were measured
     #[arg(long, value_name = "FACTOR", default_value_t = cairn_engine::SAFETY, requires = "disk", help_heading = "Disk")]
     pub(crate) safety: f64,

@@ -1,7 +1,9 @@
 //! The flags of commands that play policies on simulated workers, and of those that learn from logs. Knows nothing of what they
 //! do.
 
-use super::parts::{Choices, Contender, Disk, Executed, Input, LimitFlags, Runs, Times, World};
+use super::parts::{
+    Choices, Contender, DiskFlags, Executed, Input, LimitFlags, Runs, Times, World,
+};
 use super::running::DispatchRule;
 use crate::spread::{self, Durations};
 use cairn_formats::span;
@@ -71,7 +73,8 @@ Examples:
 
 /// The flags of one world and of questions about it, which mean nothing where many worlds are played.
 // By their ids, as clap knows them, and one by one: of a group it would name all members in its complaint.
-const ONE_WORLD: [&str; 32] = [
+const ONE_WORLD: [&str; 33] = [
+    "dispatch",
     "world",
     "gap",
     "size",
@@ -162,7 +165,7 @@ pub(crate) struct Simulate {
     )]
     pub(crate) sizes: Vec<f64>,
     #[command(flatten)]
-    pub(crate) disk: Disk,
+    pub(crate) disk: DiskFlags,
     /// Durations of tasks: file, unit (1 each), study (Normal(1, 0.1)) or a SPREAD [default: file, else study]
     #[arg(long, value_name = "WHENCE", value_parser = spread::durations, help_heading = "World")]
     pub(crate) durations: Option<Durations>,

@@ -10,14 +10,10 @@ use crate::limits::Clock;
 use crate::output::Output;
 use crate::plural::counted;
 use cairn_dag::{Flow, TaskId};
-use cairn_plan::Plan;
 use cairn_plan::policy::Rule;
+use cairn_plan::{Plan, Work};
 use cairn_sim::{Crew, Options, Plays, PoolSettings, Ratio, World, joint_ratio, usual_worlds};
 use serde_json::{Map, Value, json};
-
-/// Beyond so many tasks a plan says nothing of what `auto` would choose: it would take longer than it is worth.
-// A judgement: work below a task is counted exactly up to the same size, and only estimated beyond.
-const MOST_FOR_A_GLANCE: usize = 20_000;
 
 /// Where policies are played against each other, and how often, checked.
 pub(crate) struct Contest {
@@ -33,7 +29,10 @@ pub(crate) struct Contest {
 impl Contest {
     /// The contest that chooses a policy; none where one is given, and then flags of a simulation would be forgotten in
     /// silence.
-    pub(crate) fn new(policy: Wanted, flags: &cli::Contest) -> Result<Option<Contest>, Failure> {
+    pub(crate) fn new(
+        policy: Wanted,
+        flags: &cli::ContestFlags,
+    ) -> Result<Option<Contest>, Failure> {
         let world = flags.whole_world();
         // Durations and noise are checked here even where no world is stated: the usual worlds take them too.
         if policy == Wanted::Auto {
@@ -56,7 +55,8 @@ impl Contest {
         }
     }
 
-    fn arena(&self, flow: &Flow, out: &Output) -> Result<Arena, Failure> {
+    /// Where it is held for this flow, which may not be fit for it: asked before the plan, which may take a minute.
+    pub(crate) fn arena(&self, flow: &Flow, out: &Output) -> Result<Arena, Failure> {
         match &self.world {
             Some(settings) => {
                 let scene = settings.scene(flow)?;
@@ -165,12 +165,11 @@ pub(crate) fn wanted(
     flow: &Flow,
     plan: &Plan<'_>,
     given: Wanted,
-    contest: Option<&Contest>,
+    contest: Option<(&Contest, &Arena)>,
     clock: &Clock,
     out: &Output,
 ) -> Result<Wish, Failure> {
-    if let Some(contest) = contest {
-        let arena = contest.arena(flow, out)?;
+    if let Some((contest, arena)) = contest {
         let rules = Rule::ALL.len();
         let asked = |runs| Plays {
             policies: rules,
@@ -186,7 +185,7 @@ pub(crate) fn wanted(
             stop_after: &clock.stop(),
         };
         let _progress = out.progress("choosing a policy");
-        let (picked, choice) = weighed(flow, plan, &arena, &bout)?;
+        let (picked, choice) = weighed(flow, plan, arena, &bout)?;
         return Ok(Wish {
             policy: picked.policy,
             order: picked.order,
@@ -216,7 +215,7 @@ pub(crate) fn glance(
 ) -> Result<Option<Choice>, Failure> {
     let tasks = flow.dag().len();
     // A plan that has used its time up has none left for a side remark.
-    if tasks > MOST_FOR_A_GLANCE || tasks == 0 || clock.stop()() {
+    if !Plays::is_worth_a_glance(tasks) || clock.stop()() {
         return Ok(None);
     }
     // Durations that cannot be simulated are the contest's to refuse, not the plan's.
@@ -268,7 +267,7 @@ fn pick(flow: &Flow, plan: &Plan<'_>, arena: &Arena, bout: &Bout<'_>) -> Result<
         runs: bout.effort.runs,
         seed: bout.seed,
         threads: bout.threads,
-        stop: Some(bout.stop),
+        work: Work::until(bout.stop),
         ..Options::default()
     };
     field.pick(flow, &arena.work, &arena.worlds, &options)
@@ -339,7 +338,7 @@ pub(crate) fn weighed(
         seed: bout.seed,
         precision: bout.precision,
         threads: bout.threads,
-        stop: Some(bout.stop_after),
+        work: Work::until(bout.stop_after),
         ..Options::default()
     };
     let (work, worlds) = (&arena.work, &arena.worlds);
@@ -393,8 +392,7 @@ impl Choice {
 
     /// Whether it is open who is faster, ic or its rival.
     fn is_tie(&self) -> bool {
-        let ends = self.of_ic.and_then(|r| r.ends());
-        ends.is_none_or(|i| i.low <= 1.0 && 1.0 <= i.high)
+        self.of_ic.is_none_or(|ratio| ratio.side().is_eq())
     }
 
     pub(crate) fn json(&self) -> Value {

@@ -3,16 +3,32 @@
 use crate::called;
 use crate::cli;
 use crate::failure::Failure;
-use crate::input::{self, Read};
+use crate::input::{self, Named, Read};
 use crate::limits::Limits;
 use crate::output::Output;
 use cairn_dag::{Flow, TaskId};
+use cairn_plan::Work;
 use cairn_plan::batch::{BatchEffort, BatchState, Batcher, Quality, look_ahead};
 use serde_json::{Value, json};
 
-pub(crate) fn run(settings: &cli::Batch, limits: &Limits, out: &Output) -> Result<(), Failure> {
+/// How many tasks are asked for, of what, checked.
+pub(crate) struct Settings {
+    flags: cli::Batch,
+    pub(crate) limits: Limits,
+}
+
+impl Settings {
+    pub(crate) fn new(flags: cli::Batch) -> Result<Settings, Failure> {
+        Named::new(&flags.input, &flags.executed).checked()?;
+        let limits = Limits::new(&flags.limits)?;
+        Ok(Settings { flags, limits })
+    }
+}
+
+pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
+    let Settings { flags, limits } = settings;
     let clock = limits.clock();
-    let mut read = input::read_rest(&settings.input, &settings.executed, out)?;
+    let mut read = input::read_rest(&flags.input, &flags.executed, out)?;
     // Before the plan: an order with these in it would keep places for tasks that nobody asks for.
     let apart = leave_out(&mut read, out)?;
     let flow = &read.flow;
@@ -20,18 +36,18 @@ pub(crate) fn run(settings: &cli::Batch, limits: &Limits, out: &Output) -> Resul
     let plan = cairn_plan::plan(
         flow.dag(),
         &limits.effort(),
-        &clock.half().stop_planning(flow.dag()),
+        &mut Work::until(&clock.half().stop_planning(flow.dag())),
     );
     let stop = clock.stop();
-    let effort = match (settings.fast, limits.thorough) {
+    let effort = match (flags.fast, limits.thorough) {
         (true, _) => BatchEffort::fast(),
         (_, true) => BatchEffort::thorough(),
         _ => BatchEffort::default(),
     };
     let mut batcher = Batcher::new(BatchState::new(flow.dag()), &plan.order);
-    let (mut value, text) = match settings.requests[..] {
+    let (mut value, text) = match flags.requests[..] {
         [requests] => one(&mut batcher, requests, &effort, &stop, flow, out),
-        _ => several(&batcher, &settings.requests, &effort, &stop, flow),
+        _ => several(&batcher, &flags.requests, &effort, &stop, flow),
     };
     read.done.tell(&mut value);
     if !apart.is_empty() {
@@ -54,7 +70,7 @@ fn one(
     out: &Output,
 ) -> (Value, String) {
     let before = batcher.state().eligible().len();
-    let batch = batcher.choose_until(requests, effort, stop);
+    let batch = batcher.choose_until(requests, effort, &mut Work::until(stop));
     let after = before - batch.chosen.len() + batch.gain;
     // Both count what is eligible after the batch: the chosen are gone, and what they open has come.
     let bound = before - batch.chosen.len() + batch.bound;
@@ -89,7 +105,7 @@ fn several(
     flow: &Flow,
 ) -> (Value, String) {
     let before = batcher.state().eligible().len();
-    let ahead = look_ahead(batcher, requests, effort, stop);
+    let ahead = look_ahead(batcher, requests, effort, &mut Work::until(stop));
     let batches: Vec<_> = ahead.batches.iter().map(|b| names(flow, b)).collect();
     let mut value = json!({
         "batches": batches, "eligible_before": before, "eligible_after": ahead.eligible, "quality": "heuristic",

@@ -1,5 +1,5 @@
-//! Caps as flags say them: a number of open results, bytes, a share of the free space; and what is to be taken of files.
-//! Knows no workflow.
+//! Numbers as flags say them: caps on open results, in bytes, as a share of the free space, times; and what is to be taken of
+//! files. Knows no workflow.
 
 use crate::cli;
 use crate::failure::Failure;
@@ -8,6 +8,7 @@ use cairn_dag::plain;
 use cairn_formats::{is_match, size};
 use cairn_plan::storage::{Assumed, Keeping};
 use std::path::Path;
+use std::time::Duration;
 
 /// A size that a flag gives.
 pub(crate) fn size(flag: &str, text: &str) -> Result<u64, Failure> {
@@ -17,6 +18,17 @@ pub(crate) fn size(flag: &str, text: &str) -> Result<u64, Failure> {
             format!("give bytes with a unit, such as {flag} 16GB"),
         )
     })
+}
+
+/// A time that a flag gives: more than nothing, and no more than a human life.
+pub(crate) fn time(flag: &str, seconds: f64) -> Result<Duration, Failure> {
+    match seconds.is_finite() && seconds > 0.0 && seconds < 3e9 {
+        true => Ok(Duration::from_secs_f64(seconds)),
+        false => Err(Failure::usage(
+            format!("{flag} {seconds} is no time to wait"),
+            "give more than 0, such as 90s, 5m, 2h",
+        )),
+    }
 }
 
 /// Bytes on a disk, as `--disk` says them.
@@ -69,11 +81,8 @@ impl Bytes {
             }),
             // Asked when it is needed and not when flags are read: the disk changes meanwhile.
             Bytes::OfFree(share) => {
-                let free = cairn_serve::free_bytes(folder).map_err(|error| {
-                    let folder = screen::path(folder);
-                    let message = format!("cannot tell the free space of {folder}: {error}");
-                    Failure::usage(message, "give the cap in bytes, such as --disk 500GB")
-                })?;
+                let free = cairn_serve::free_bytes(folder);
+                let free = free.map_err(|error| no_free_space(folder, &error))?;
                 Ok(DiskCap {
                     bytes: (free as f64 * share) as u64,
                     of_free: Some((share, free)),
@@ -81,6 +90,13 @@ impl Bytes {
             }
         }
     }
+}
+
+/// A share of nobody knows what.
+pub(crate) fn no_free_space(folder: &Path, error: &std::io::Error) -> Failure {
+    let folder = screen::path(folder);
+    let message = format!("cannot tell the free space of {folder}: {error}");
+    Failure::usage(message, "give the cap in bytes, such as --disk 500GB")
 }
 
 /// What `--memory-cap` says: a plain number counts results; with a unit it is a cap on the disk.
@@ -118,7 +134,7 @@ pub(crate) struct Disk {
 
 impl Disk {
     /// Nothing without a cap.
-    pub(crate) fn new(flags: &cli::Disk) -> Result<Option<Disk>, Failure> {
+    pub(crate) fn new(flags: &cli::DiskFlags) -> Result<Option<Disk>, Failure> {
         let Some(cap) = &flags.disk else {
             return Ok(None);
         };

@@ -2,6 +2,7 @@
 
 use super::orders::{self, Orders};
 use crate::cli::{Contender, Policy, Wanted};
+use crate::failure::Failure;
 use cairn_dag::TaskId;
 use clap::ValueEnum;
 use std::sync::Arc;
@@ -12,6 +13,22 @@ pub(crate) fn needs_plan(contender: Contender) -> bool {
         Contender::Listed(Wanted::Given(policy)) => orders::needs_plan(policy),
         Contender::Listed(Wanted::Auto) | Contender::Batch | Contender::Aware => true,
         Contender::Random | Contender::Heft | Contender::Peft => false,
+    }
+}
+
+/// Refuses a policy that is named twice: results are told by name. The simulator would refuse it too, but after the plan.
+pub(crate) fn check_names(contenders: &[Contender]) -> Result<(), Failure> {
+    let mut twice = (0..contenders.len()).filter(|&i| contenders[..i].contains(&contenders[i]));
+    match twice.next() {
+        None => Ok(()),
+        Some(i) => {
+            let name = name(&contenders[i]);
+            let error = cairn_sim::SimulateError::DuplicatePolicy { name };
+            Err(Failure::usage(
+                error.to_string(),
+                "name each of --policies once",
+            ))
+        }
     }
 }
 

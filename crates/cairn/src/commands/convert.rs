@@ -10,30 +10,39 @@ use cairn_formats::{Format, Loss, LossKind, Report, Source, WriteError};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The format to write.
-pub(crate) fn format(settings: &cli::Convert) -> Result<Format, Failure> {
-    let wanted = match &settings.to {
-        Some(name) => Format::from_name(name),
-        None => Format::from_extension(&settings.out),
-    };
-    wanted.ok_or_else(|| untold(&settings.out))
+/// What to write, and in which format, checked.
+pub(crate) struct Settings {
+    flags: cli::Convert,
+    format: Format,
 }
 
-pub(crate) fn run(settings: &cli::Convert, format: Format, out: &Output) -> Result<(), Failure> {
+impl Settings {
+    pub(crate) fn new(flags: cli::Convert) -> Result<Settings, Failure> {
+        let wanted = match &flags.to {
+            Some(name) => Format::from_name(name),
+            None => Format::from_extension(&flags.out),
+        };
+        let format = wanted.ok_or_else(|| untold(&flags.out))?;
+        Ok(Settings { flags, format })
+    }
+}
+
+pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
+    let (flags, format) = (&settings.flags, settings.format);
     let mut report = Report::default();
-    let Some((source, from, flow)) = input::try_open(&settings.input, &mut report) else {
+    let Some((source, from, flow)) = input::try_open(&flags.input, &mut report) else {
         return Err(Failure::Input(report));
     };
     out.warnings(&report);
     // After reading, since only then is it known which files the input consists of.
-    if !settings.force {
-        spare_the_input(&settings.input.file, &source, from, &settings.out)?;
+    if !flags.force {
+        spare_the_input(&flags.input.file, &source, from, &flags.out)?;
     }
-    let to_file = settings.out != Path::new("-");
-    let place = to_file.then_some(&*settings.out);
-    let made = cairn_formats::convert(&source, from, &flow, format, settings.rewrite, place);
+    let to_file = flags.out != Path::new("-");
+    let place = to_file.then_some(&*flags.out);
+    let made = cairn_formats::convert(&source, from, &flow, format, flags.rewrite, place);
     let made = made.map_err(|error| refused(&error))?;
-    write_file(&settings.out, |out| out.write_all(&made.bytes))?;
+    write_file(&flags.out, |out| out.write_all(&made.bytes))?;
     if out.json {
         let value = json!({
             "from": from.name(), "to": format.name(), "tasks": flow.dag().len(), "arcs": flow.dag().arc_count(),

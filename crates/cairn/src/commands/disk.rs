@@ -11,7 +11,7 @@ use cairn_formats::size;
 use cairn_plan::Work;
 use cairn_plan::storage::{
     Assumed, FileId, Keeping, Lean, LowerBound, ModelError, Modelled, Reason, Storage, lean_order,
-    storage_of,
+    more_than, storage_of, usual_keeping,
 };
 use serde_json::{Value, json};
 use std::path::Path;
@@ -69,15 +69,7 @@ impl<'f> Model<'f> {
     /// The files of a flow, with a word on what is not known of them.
     pub(crate) fn new(caps: &Disk, read: &'f Read, out: &Output) -> Result<Model<'f>, Failure> {
         let flow = &read.flow;
-        // Also among what is read: those who wrote it may be executed, and no part of this flow.
-        let reads = |t| flow.inputs(t).chain(flow.left_for(t));
-        let marks = |t| flow.outputs(t).chain(reads(t)).any(|f| f.temp);
-        let is_marked = !caps.temp.is_empty() || flow.dag().tasks().any(marks);
-        // Whoever marks anything has thought of all; where nobody does, results in between are taken for scratch.
-        let keeping = match is_marked {
-            true => Keeping::Marked,
-            false => Keeping::FinalsOutside,
-        };
+        let keeping = usual_keeping(flow, !caps.temp.is_empty());
         let is_rest = read.done.whole() > flow.dag().len();
         let files = caps.assume(keeping, is_rest, |assumed| storage_of(flow, assumed));
         let files = files.map_err(|error| refused(flow, &error))?;
@@ -236,11 +228,13 @@ pub(crate) struct Room<'f> {
 }
 
 impl<'f> Room<'f> {
-    /// Where there is a cap. Asked for before the plan, which may take a minute: files without sizes are no less so after it.
+    /// Where there is a cap. Asked for before the plan, which may take a minute: files without sizes are no less so after it, and
+    /// what every order needs is needed by the plan's.
     pub(crate) fn new(
         caps: Option<&'f Disk>,
         read: &'f Read,
         folder: &Path,
+        stop: &(dyn Fn() -> bool + Sync),
         out: &Output,
     ) -> Result<Option<Room<'f>>, Failure> {
         let Some(caps) = caps else {
@@ -256,6 +250,17 @@ impl<'f> Room<'f> {
                 size::words(cap.bytes.into())
             ));
         }
+        let (flow, storage) = (&read.flow, &model.files.storage);
+        let dag = flow.dag();
+        if let Some(bound) = more_than(dag, storage, cap.bytes, &mut Work::until(stop)) {
+            // Any order to begin with: none is within the cap, and one that takes little is told.
+            let order = dag.topological_order();
+            let mut lean = lean_order(dag, storage, order, &mut Work::until(stop));
+            if lean.bound.bytes < bound.bytes {
+                lean.bound = bound;
+            }
+            return Err(too_small(&lean, cap, caps, &model.proof(flow, &lean)));
+        }
         Ok(Some(Room {
             caps,
             read,
@@ -263,6 +268,14 @@ impl<'f> Room<'f> {
             cap,
         }))
     }
+}
+
+/// A cap that no order keeps, or none that was found.
+fn too_small(lean: &Lean, cap: DiskCap, caps: &Disk, proof: &str) -> Failure {
+    Failure::usage(
+        no_room(lean, cap.bytes, "", proof),
+        would_do(lean, caps.flag(), lean.is_least()),
+    )
 }
 
 /// Plans for a small peak, and refuses a cap that no order keeps, or none that was found.
@@ -287,10 +300,7 @@ pub(crate) fn prepare<'f>(
     let proof = model.proof(flow, &lean);
     // After the search, whatever the cap: a refusal is to say what would do.
     if cap.bytes < lean.peak {
-        return Err(Failure::usage(
-            no_room(&lean, cap.bytes, "", &proof),
-            would_do(&lean, caps.flag(), lean.is_least()),
-        ));
+        return Err(too_small(&lean, cap, caps, &proof));
     }
     Ok(Ground {
         model,
@@ -453,8 +463,13 @@ pub(crate) fn plan<'f>(
     // From the least that can be kept to what the order would take freely: beyond, no cap changes anything.
     let free = ground.storage().peak(wanted).max(ground.lean.peak);
     let keeper = |cap: u64| ground.keeper(cap);
-    let AreaByCap { points, knee } =
-        area_by_cap(dag, wanted, keeper, ground.lean.peak..=free, stop);
+    let AreaByCap { points, knee } = area_by_cap(
+        dag,
+        wanted,
+        keeper,
+        ground.lean.peak..=free,
+        &mut Work::until(stop),
+    );
     Ok(Planned {
         assumed: ground.model.assumed(flow),
         value: ground.json(flow),

@@ -1,6 +1,7 @@
 //! `cairn plan --durations`: an order by executed seconds, and how good it is. Knows no game by steps.
 
 use super::orders::tied;
+use super::worth;
 use crate::cli;
 use crate::failure::Failure;
 use crate::plural::first_few;
@@ -96,10 +97,7 @@ impl OverTime {
     }
 
     fn ratio(&self) -> f64 {
-        match self.over.area_bound() {
-            0 => 1.0,
-            most => self.over.area() as f64 / most as f64,
-        }
+        worth::share(self.over.area(), self.over.area_bound())
     }
 
     fn verdict(&self) -> Verdict {

@@ -3,6 +3,7 @@
 use cairn_show::Estimate;
 use cairn_sim::{Interval, Ratio};
 use serde_json::{Value, json};
+use std::cmp::Ordering;
 
 /// A mean with its ends, as `{"mean","lo","hi","all_equal"}`; ends are null after one run, and the mean where all runs
 /// are equal: then there is no interval.
@@ -38,15 +39,13 @@ pub(crate) fn less_or_more(beside: &[(String, Ratio)]) -> String {
         let percent = 100.0 * (ratio.mean - 1.0).abs();
         // Below 1 % one decimal would hide most of it; 0.995 is the first that two would show as 1.00.
         let digits = if percent < 0.995 { 2 } else { 1 };
-        match ratio.ends() {
+        match ratio.side() {
             // What no digit shows is rounding.
-            Some(_) if percent < 0.005 && ratio.all_equal => same.push(other),
-            Some(_) if percent < 0.005 => near.push(other),
-            Some(i) if i.high < 1.0 => {
-                words.push(format!("{percent:.digits$} % less than {other}"))
-            }
-            Some(i) if i.low > 1.0 => words.push(format!("{percent:.digits$} % more than {other}")),
-            _ => near.push(other),
+            _ if percent < 0.005 && ratio.all_equal => same.push(other),
+            _ if percent < 0.005 => near.push(other),
+            Ordering::Less => words.push(format!("{percent:.digits$} % less than {other}")),
+            Ordering::Greater => words.push(format!("{percent:.digits$} % more than {other}")),
+            Ordering::Equal => near.push(other),
         }
     }
     for (what, others) in [("the same as", same), ("about the same as", near)] {

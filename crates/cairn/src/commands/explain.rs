@@ -6,21 +6,21 @@ use super::worth;
 use crate::called;
 use crate::cli;
 use crate::failure::Failure;
-use crate::input::{self, Read};
+use crate::input::{self, Named, Read};
 use crate::layout;
 use crate::limits::{self, Limits};
 use crate::output::Output;
 use crate::plural::counted;
 use cairn_dag::Flow;
-use cairn_plan::Plan;
+use cairn_plan::{Plan, Work};
 use cairn_serve::client::Caller;
 use cairn_theory::linearize::Proof;
 use cairn_theory::profile::area;
 use cairn_theory::ranks::Rank;
+use cairn_theory::recognise::Kind;
 use cairn_theory::split::BlockId;
-use cairn_theory::survey::{KindId, Survey};
+use cairn_theory::survey::Survey;
 use serde_json::{Value, json};
-use std::collections::HashMap;
 
 /// How many blocks of a list are shown to people.
 // Chosen by eye: a screen holds both lists and the verdict.
@@ -36,7 +36,7 @@ pub(crate) struct Settings {
 
 impl Settings {
     pub(crate) fn new(flags: cli::Explain) -> Result<Settings, Failure> {
-        input::check(&flags.input, &flags.executed)?;
+        Named::new(&flags.input, &flags.executed).checked()?;
         let server = flags.live.as_ref().zip(flags.token_file.as_ref());
         let server = server.map(|(url, token_file)| {
             remote::caller(&cli::Server {
@@ -69,18 +69,18 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let (flow, dag) = (&read.flow, read.flow.dag());
     let progress = out.progress("explaining");
     // Every block is looked at, also where linearization cannot succeed any more.
-    let plan_limits = cairn_plan::PlanEffort {
+    let effort = cairn_plan::PlanEffort {
         theory: Default::default(),
         ..limits.effort()
     };
-    let mut plan = cairn_plan::plan(dag, &plan_limits, &clock.stop_planning(dag));
+    let mut plan = cairn_plan::plan(dag, &effort, &mut Work::until(&clock.stop_planning(dag)));
     // What the checker would prove costs time of its own: without it the verdict stands as searched.
     if !clock.stop()() {
         plan.checked = cairn_plan::foresee(flow, &plan);
     }
     drop(progress);
     let report = Report {
-        kinds: kinds(plan.survey()),
+        kinds: plan.survey().census(),
         read: &read,
         plan: &plan,
     };
@@ -100,25 +100,19 @@ struct Report<'a> {
     read: &'a Read,
     plan: &'a Plan<'a>,
     /// Kinds of blocks with how many there are and one of them, most first.
-    kinds: Vec<(String, usize, BlockId)>,
+    kinds: Vec<(&'a Kind, usize, BlockId)>,
 }
 
 impl Report<'_> {
-    fn super_arcs(&self) -> usize {
-        let blocks = self.plan.survey().blocks();
-        blocks.blocks().map(|b| blocks.super_arcs(b).count()).sum()
-    }
-
     fn json(&self) -> Value {
         let (plan, flow) = (self.plan, &self.read.flow);
         let (dag, survey) = (flow.dag(), plan.survey());
-        let kind =
-            |(kind, count, _): &(String, usize, BlockId)| json!({ "kind": kind, "count": count });
+        let kind = |(kind, count, _): &(&Kind, usize, BlockId)| json!({ "kind": kind.to_string(), "count": count });
         let mut value = json!({
             "file": self.read.name, "format": self.read.format.name(), "tasks": dag.len(), "arcs": dag.arc_count(),
             "skeleton_removed": survey.removed(), "composite": survey.blocks().is_composite(),
             "blocks": survey.blocks().len(), "kinds": self.kinds.iter().map(kind).collect::<Vec<_>>(),
-            "super_dag": { "blocks": survey.blocks().len(), "arcs": self.super_arcs() },
+            "super_dag": { "blocks": survey.blocks().len(), "arcs": survey.blocks().super_arc_count() },
             "ranks": plan.theory.as_ref().ok().map(ranks_json),
             "obstacle": plan.obstacle_words(|tasks| called::few(flow, tasks)),
             "search": search_json(plan),
@@ -138,7 +132,7 @@ impl Report<'_> {
         let short = worth::verdict(verdict, &how(verdict, plan), share);
         text += &layout::hanging("In short: ", &short, width);
         text += &self.read.done.row();
-        text += &blocks_text(plan.survey(), &self.kinds, self.super_arcs(), flow);
+        text += &blocks_text(plan.survey(), &self.kinds, flow);
         if let Ok(proof) = &plan.theory {
             text += &ranks_text(proof);
         }
@@ -151,33 +145,12 @@ impl Report<'_> {
     }
 }
 
-/// Kinds of blocks with how many there are and one of them, most first.
-fn kinds(survey: &Survey<'_>) -> Vec<(String, usize, BlockId)> {
-    let mut count: HashMap<KindId, (usize, BlockId)> = HashMap::new();
-    for block in survey.blocks().blocks() {
-        // The first that is met stands for its kind: so the example is the same every time.
-        let entry = count.entry(survey.kind_id(block)).or_insert((0, block));
-        entry.0 += 1;
-    }
-    let mut kinds: Vec<(String, usize, BlockId)> = (count.into_iter())
-        .map(|(kind, (count, block))| (survey.kinds()[kind.index()].to_string(), count, block))
-        .collect();
-    // By name among equals: a table of kinds has no order of its own.
-    kinds.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
-    kinds
-}
-
 /// A line of words, folded where the width asks for it.
 fn paragraph(words: &str) -> String {
     layout::hanging_at("", 4, words, layout::width())
 }
 
-fn blocks_text(
-    survey: &Survey<'_>,
-    kinds: &[(String, usize, BlockId)],
-    super_arcs: usize,
-    flow: &Flow,
-) -> String {
+fn blocks_text(survey: &Survey<'_>, kinds: &[(&Kind, usize, BlockId)], flow: &Flow) -> String {
     let blocks = survey.blocks();
     let mut text = match survey.removed() {
         0 => String::new(),
@@ -191,7 +164,9 @@ fn blocks_text(
     for (kind, count, example) in kinds.iter().take(SHOWN) {
         let from = called::few_unbroken(flow, survey.order(*example));
         let to = called::few_unbroken(flow, blocks.sinks(*example));
+        let kind = kind.to_string();
         let lead = format!("  {count:>7} × {kind:14} such as ");
+        // What is folded hangs under the kinds, with a little more: counts and their sign take twelve columns.
         text += &layout::hanging_at(&lead, 14, &format!("{from} → {to}"), layout::width());
     }
     if kinds.len() > SHOWN {
@@ -202,7 +177,8 @@ fn blocks_text(
         true => "acyclic: the dag is composite",
         false => "cyclic: the dag is not composite",
     };
-    let (blocks, arcs) = (counted(blocks.len(), "block"), counted(super_arcs, "arc"));
+    let arcs = counted(blocks.super_arc_count(), "arc");
+    let blocks = counted(blocks.len(), "block");
     text + &paragraph(&format!("Super-dag: {blocks}, {arcs}, {cyclic}"))
 }
 

@@ -18,7 +18,7 @@ use cairn_dag::{Flow, TaskId};
 use cairn_plan::Plan;
 use cairn_serve::http::Handle;
 use cairn_serve::{About, Found};
-use cairn_sim::{Glimpse, Sighting};
+use cairn_sim::{Glimpse, Plays, Sighting};
 use cairn_theory::profile::{area, profile};
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -30,15 +30,6 @@ use std::time::{Duration, Instant};
 /// The longest that an order is looked for.
 // As the commands' own `--time-limit`, where nobody is asked.
 const PLANNING: Duration = Duration::from_secs(60);
-
-/// Policies are compared once tasks have run for longer than comparing takes (0.2 s for 10³ tasks, 3 s for 10⁵, 4 s for 10⁶): a
-/// run that is over by then has nothing to gain, and where all processors have tasks even a thread that steps back takes
-/// something from them (2,000 tasks of a millisecond: 5 %).
-fn settling(tasks: usize) -> Duration {
-    // The figures above, as a line: two seconds, and three more for 10⁵ tasks.
-    let each = Duration::from_micros(30) * tasks.min(1 << 20) as u32;
-    (Duration::from_secs(2) + each).min(Duration::from_secs(5))
-}
 
 /// So often it is looked who is there while a run goes on.
 // A judgement: workers come and go in seconds at the fastest, and asking costs the server a message.
@@ -162,7 +153,11 @@ impl Lookout {
                 // Nobody listens when the run is over.
                 let settle = || {
                     // From here on: a large flow may have been planned for longer than that.
-                    let (since, settling) = (Instant::now(), settling(lookout.flow.dag().len()));
+                    // Policies are compared once tasks have run for longer than comparing takes: a run that is over by then has
+                    // nothing to gain, and where all processors have tasks even a thread that steps back takes something from
+                    // them (2,000 tasks of a millisecond: 5 %).
+                    let settling = Plays::seconds(lookout.flow.dag().len());
+                    let (since, settling) = (Instant::now(), Duration::from_secs_f64(settling));
                     while since.elapsed() < settling && !stop() {
                         // A judgement: this thread is to be gone soon after the run.
                         std::thread::sleep(Duration::from_millis(20));

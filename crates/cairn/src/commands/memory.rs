@@ -36,7 +36,7 @@ pub(crate) fn check(dag: &Dag, cap: u64) -> Result<(), Failure> {
 pub(crate) fn under_cap(dag: &Dag, order: &[TaskId], cap: u64) -> Result<Capped, Failure> {
     cap::under_cap(dag, order, cap).ok_or_else(|| {
         // Under a cap of nothing it takes what costs least at every step.
-        let leanest = cap::follow(dag, order, 0).peak;
+        let leanest = cap::follow(dag, order, Some(0)).peak;
         Failure::usage(
             format!(
                 "found no order under a cap of {} (not a proof that there is none)",

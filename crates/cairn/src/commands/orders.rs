@@ -26,7 +26,7 @@ pub(crate) fn plan<'f>(
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Plan<'f> {
     let dag = flow.dag();
-    let mut plan = cairn_plan::plan(dag, effort, stop);
+    let mut plan = cairn_plan::plan(dag, effort, &mut Work::until(stop));
     let order = std::mem::take(&mut plan.order);
     let blocks = plan.survey().blocks();
     plan.order = tied(flow, order, choices, &Weights::unit(dag.len()), blocks);
@@ -90,18 +90,11 @@ impl<'a> Orders<'a> {
 
     /// The order of a policy. Ctrl-C cuts it short.
     pub(crate) fn of(&self, policy: Policy) -> Vec<TaskId> {
-        let dag = self.dag;
-        match (policy, rule(policy)) {
-            (Policy::Fifo, _) => policy::fifo(dag),
-            (Policy::Lifo, _) => policy::lifo(dag),
-            (Policy::Outdegree, _) => policy::outdegree(dag),
-            (Policy::Memory, _) => policy::memory(dag),
-            // Also a rule, but one that needs no plan: so it can be had before there is one.
-            (Policy::CriticalPath, _) => policy::critical_path(dag, self.seconds),
-            (_, rule) => {
-                let rule = rule.expect("the others are baselines");
-                self.rules().order(rule, &mut Work::until(&is_interrupted))
-            }
+        match kind(policy) {
+            // One that needs no plan: so it can be had before there is one.
+            Kind::Rule(Rule::CriticalPath) => policy::critical_path(self.dag, self.seconds),
+            Kind::Rule(rule) => self.rules().order(rule, &mut Work::until(&is_interrupted)),
+            Kind::Baseline(order) => order(self.dag),
         }
     }
 
@@ -115,35 +108,48 @@ impl<'a> Orders<'a> {
         most: usize,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Vec<(Rule, Vec<TaskId>)> {
-        self.rules().candidates(most, stop)
+        self.rules().candidates(most, &mut Work::until(stop))
     }
 }
 
 /// Whether a policy builds on a plan.
 pub(crate) fn needs_plan(policy: Policy) -> bool {
-    policy != Policy::CriticalPath && rule(policy).is_some()
+    matches!(kind(policy), Kind::Rule(rule) if rule != Rule::CriticalPath)
 }
 
-/// The policies among which `auto` chooses.
-fn rule(policy: Policy) -> Option<Rule> {
-    Some(match policy {
-        Policy::Ic => Rule::Ic,
-        Policy::IcCriticalPath => Rule::IcCriticalPath,
-        Policy::PathPlus => Rule::PathPlus,
-        Policy::CriticalPath => Rule::CriticalPath,
-        Policy::CriticalPathIc => Rule::CriticalPathIc,
-        Policy::PathHull => Rule::PathHull,
-        Policy::Descendants => Rule::Descendants,
-        Policy::Blend => Rule::Blend,
-        Policy::Share => Rule::Share,
-        Policy::Fifo | Policy::Lifo | Policy::Outdegree | Policy::Memory => return None,
-    })
+/// What an order is made by.
+enum Kind {
+    /// One of those among which `auto` chooses.
+    Rule(Rule),
+    /// What others do, by the dag alone.
+    Baseline(fn(&Dag) -> Vec<TaskId>),
+}
+
+/// The one place where a policy gets its order: the compiler asks for every new one.
+fn kind(policy: Policy) -> Kind {
+    match policy {
+        Policy::Ic => Kind::Rule(Rule::Ic),
+        Policy::IcCriticalPath => Kind::Rule(Rule::IcCriticalPath),
+        Policy::PathPlus => Kind::Rule(Rule::PathPlus),
+        Policy::CriticalPath => Kind::Rule(Rule::CriticalPath),
+        Policy::CriticalPathIc => Kind::Rule(Rule::CriticalPathIc),
+        Policy::PathHull => Kind::Rule(Rule::PathHull),
+        Policy::Descendants => Kind::Rule(Rule::Descendants),
+        Policy::Blend => Kind::Rule(Rule::Blend),
+        Policy::Share => Kind::Rule(Rule::Share),
+        Policy::Fifo => Kind::Baseline(policy::fifo),
+        Policy::Lifo => Kind::Baseline(policy::lifo),
+        Policy::Outdegree => Kind::Baseline(policy::outdegree),
+        Policy::Memory => Kind::Baseline(policy::memory),
+    }
 }
 
 /// The policy of a rule.
 pub(crate) fn policy_of(wanted: Rule) -> Policy {
     use clap::ValueEnum;
     let all = Policy::value_variants().iter().copied();
-    let found = all.into_iter().find(|&p| rule(p) == Some(wanted));
+    let found = all
+        .into_iter()
+        .find(|&p| matches!(kind(p), Kind::Rule(rule) if rule == wanted));
     found.expect("every rule is a policy")
 }

@@ -14,7 +14,7 @@ use super::worth::Beside;
 use crate::called;
 use crate::cli::{self, Policy, Wanted};
 use crate::failure::Failure;
-use crate::input::{self, Read};
+use crate::input::{self, Named, Read};
 use crate::limits::{self, Clock, Limits};
 use crate::logs;
 use crate::output::{Output, write_file};
@@ -22,7 +22,7 @@ use crate::plural::counted;
 use crate::screen;
 use crate::spare;
 use cairn_dag::{Dag, Flow, TaskId, is_plain, plain};
-use cairn_plan::{CertificateError, Plan, cap, foresee};
+use cairn_plan::{CertificateError, Plan, Work, cap, foresee};
 use cairn_theory::profile::{area, profile};
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -41,7 +41,8 @@ pub(crate) struct Settings {
 
 impl Settings {
     pub(crate) fn new(flags: cli::Plan) -> Result<Settings, Failure> {
-        input::check(&flags.input, &flags.executed)?;
+        let read = Named::new(&flags.input, &flags.executed).logs(&flags.times);
+        let read = read.world(&flags.contest.world).checked()?;
         let is_ic = flags.policy == Wanted::Given(Policy::Ic);
         if flags.certificate.is_some() && !is_ic {
             return Err(Failure::usage(
@@ -59,8 +60,8 @@ impl Settings {
         if let Some(path) = &flags.certificate {
             let cure = "name another file for the certificate";
             // At once, and not when the file is written: a minute's work would be lost.
-            let read = input::named(&flags.input, &flags.executed, &flags.times.times);
-            spare::none_of(&read, path, cure)?;
+            spare::none_of(&read.paths(), path, cure)?;
+            spare::has_folder(path)?;
         }
         if flags.durations && !is_ic {
             return Err(Failure::usage(
@@ -180,19 +181,21 @@ fn find<'a>(
     read: &'a Read,
     clock: &Clock,
     out: &Output,
-) -> Result<(Found<'a>, Option<Proof<'a>>), Failure> {
+) -> Result<(Found<'a>, Option<Certified<'a>>), Failure> {
     let (flags, limits) = (&settings.flags, &settings.limits);
     let (flow, dag) = (&read.flow, read.flow.dag());
     let folder = input::folder(&flags.input);
-    let room = Room::new(settings.disk.as_ref(), read, folder, out)?;
+    let room = Room::new(settings.disk.as_ref(), read, folder, &clock.stop(), out)?;
+    let contest = settings.contest.as_ref();
+    let arena = contest.map(|c| c.arena(flow, out)).transpose()?;
     let progress = out.progress("planning");
     let stop = clock.stop_planning(dag);
     let weighted = (flags.durations).then(|| Weighted::new(flow, &stop));
     let weighted = weighted.transpose()?;
-    let planning = auto::planning_time(settings.contest.as_ref(), clock);
+    let planning = auto::planning_time(contest, clock);
     let plan = orders::make(flow, flags.choices, limits, &planning);
     drop(progress);
-    let contest = settings.contest.as_ref();
+    let contest = contest.zip(arena.as_ref());
     let contest = contest.filter(|_| !limits::is_interrupted());
     let wish = auto::wanted(flow, &plan, flags.policy, contest, clock, out)?;
     let mut reached = match &weighted {
@@ -239,19 +242,19 @@ fn find<'a>(
 }
 
 /// What became of the certificate that was asked for.
-struct Proof<'a> {
+struct Certified<'a> {
     path: &'a Path,
     is_written: bool,
 }
 
-impl Proof<'_> {
+impl Certified<'_> {
     fn json(&self) -> Value {
         json!({ "file": self.path.display().to_string(), "written": self.is_written })
     }
 }
 
 /// The answer is "no" when a certificate was asked for and there is none. What is missing is said after the plan.
-fn answer(proof: &Option<Proof<'_>>, out: &Output) -> Result<(), Failure> {
+fn answer(proof: &Option<Certified<'_>>, out: &Output) -> Result<(), Failure> {
     match proof {
         Some(proof) if !proof.is_written => {
             let path = screen::path(proof.path);
@@ -277,14 +280,14 @@ fn write_certificate<'a>(
     storage: Option<cairn_verify::Storage>,
     limits: &Limits,
     out: &Output,
-) -> Result<Proof<'a>, Failure> {
+) -> Result<Certified<'a>, Failure> {
     let stop = limits.clock().stop();
     let progress = out.progress("writing the certificate");
-    let mut certificate = match cairn_plan::certificate(flow, plan, &stop) {
+    let mut certificate = match cairn_plan::certificate(flow, plan, &mut Work::until(&stop)) {
         Ok(certificate) => certificate,
         Err(CertificateError::Stopped) => {
             let is_written = false;
-            return Ok(Proof { path, is_written });
+            return Ok(Certified { path, is_written });
         }
         Err(error) => return Err(Failure::usage(format!("no certificate: {error}"), "")),
     };
@@ -296,7 +299,7 @@ fn write_certificate<'a>(
         writeln!(file)
     })?;
     let is_written = true;
-    Ok(Proof { path, is_written })
+    Ok(Certified { path, is_written })
 }
 
 /// Refuses a name that would make two lines of one, where each task is to have one.

@@ -3,10 +3,11 @@
 use super::auto::{self, Contest, Wish};
 use super::contender::name;
 use super::orders;
-use super::reasons::is_proved;
+use super::reasons::how;
+use super::worth;
 use crate::cli::{self, Policy};
 use crate::failure::Failure;
-use crate::input::{self, Read};
+use crate::input::{self, Named, Read};
 use crate::layout;
 use crate::limits::{Limits, is_interrupted};
 use crate::logs;
@@ -38,8 +39,9 @@ pub(crate) struct Settings {
 
 impl Settings {
     pub(crate) fn new(flags: cli::Prio, out: &Output) -> Result<Settings, Failure> {
-        input::check(&flags.input, &flags.executed)?;
-        check_places(&flags, out)?;
+        let read = Named::new(&flags.input, &flags.executed).logs(&flags.times);
+        let read = read.world(&flags.contest.world).checked()?;
+        check_places(&flags, &read, out)?;
         Ok(Settings {
             contest: Contest::new(flags.policy, &flags.contest)?,
             limits: Limits::new(&flags.limits)?,
@@ -66,6 +68,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         on_disk(&flags.input.file, source.text())?; // before any work: a packed file is refused
     }
     try_out(&source, format, flow, flags)?;
+    let arena = contest.as_ref().map(|c| c.arena(flow, out)).transpose()?;
     let progress = out.progress("planning");
     let planning = auto::planning_time(contest.as_ref(), &clock);
     let mut plan = orders::make(flow, flags.choices, limits, &planning);
@@ -73,7 +76,8 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     if is_interrupted() {
         return Err(Failure::Interrupted("nothing was written"));
     }
-    let wish = auto::wanted(flow, &plan, flags.policy, contest.as_ref(), &clock, out)?;
+    let contest = contest.as_ref().zip(arena.as_ref());
+    let wish = auto::wanted(flow, &plan, flags.policy, contest, &clock, out)?;
     let edited = edit(&source, format, flow, &wish.order, flags.keep)?;
     out.new_warnings(&edited.report, &read.report);
     plan.checked = foresee(flow, &plan);
@@ -111,13 +115,17 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
 /// texts that may be tangled, can be refused: the others are spared an edit more.
 fn try_out(source: &Source, format: Format, flow: &Flow, flags: &cli::Prio) -> Result<(), Failure> {
     if !matches!(format, Format::Dagman | Format::PegasusYaml) {
-        return Ok(());
+        return flags.out.as_deref().map_or(Ok(()), spare::has_folder);
     }
     let order = flow.dag().topological_order();
     let trial = edit(source, format, flow, order, flags.keep)?;
-    match flags.in_place {
-        true => Ok(()),
-        false => targets(&trial.pieces, flags.out.as_deref()).map(|_| ()),
+    if flags.in_place {
+        return Ok(());
+    }
+    match &targets(&trial.pieces, flags.out.as_deref())?[..] {
+        [target] => spare::has_folder(target),
+        // Of several files the folders are made.
+        _ => Ok(()),
     }
 }
 
@@ -148,7 +156,8 @@ struct Judged {
     planned: u64,
     bound: u64,
     is_same: bool,
-    is_proved: bool,
+    /// How the verdict is known.
+    how: String,
 }
 
 impl Judged {
@@ -169,7 +178,7 @@ impl Judged {
         let verdict = plan.judge(&reached);
         Judged {
             verdict,
-            is_proved: is_proved(verdict, plan),
+            how: how(verdict, plan),
             is_same: reached == planned,
             reached: area(&reached),
             planned: area(&planned),
@@ -190,10 +199,7 @@ impl Judged {
             (false, true) => " (leave out --keep)",
             (false, false) => "",
         };
-        let how = match self.is_proved {
-            true => "proved",
-            false => "by exhausted search",
-        };
+        let how = &self.how;
         let verdict = match self.verdict {
             Verdict::Optimal => format!("the best there is ({how})"),
             Verdict::NoneExists if self.is_same && policy == Policy::Ic => {
@@ -206,10 +212,7 @@ impl Judged {
         if self.is_same {
             return format!("the order is {verdict}");
         }
-        let share = |area: u64| match self.bound {
-            0 => 100.0,
-            bound => 100.0 * area as f64 / bound as f64,
-        };
+        let share = |area: u64| 100.0 * worth::share(area, self.bound);
         format!(
             "the order that these numbers give is not the one planned: {verdict};\n  \
              it has {:.2} % of the ready tasks that no order can exceed, {:.2} % were planned",
@@ -224,7 +227,7 @@ fn to_standard_output(settings: &cli::Prio) -> bool {
 }
 
 /// What can be refused before reading anything.
-fn check_places(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
+fn check_places(settings: &cli::Prio, read: &Named, out: &Output) -> Result<(), Failure> {
     if settings.in_place && settings.input.file == Path::new("-") {
         return Err(Failure::usage(
             "standard input cannot be edited in place",
@@ -239,8 +242,7 @@ fn check_places(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
     }
     if let Some(path) = &settings.out {
         // But for the workflow itself: what is written there is the same text, with priorities.
-        let read = input::named(&settings.input, &settings.executed, &settings.times.times);
-        spare::none_of(&read[1..], path, "name another file with -o")?;
+        spare::none_of(&read.paths()[1..], path, "name another file with -o")?;
     }
     match settings.backup.as_deref() {
         Some(suffix) if suffix.is_empty() || suffix.contains(['/', '\\']) => Err(Failure::usage(

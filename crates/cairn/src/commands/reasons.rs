@@ -55,6 +55,7 @@ pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
             gain,
             set,
             inside,
+            ..
         })) => {
             let corner = |c: &Corner| json!({ "step": c.step, "set": names(&c.set) });
             let first = before.as_ref().or(after.as_ref());
@@ -76,24 +77,11 @@ pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
     value
 }
 
-/// At how many steps `verify` proves the bound.
-pub(crate) fn steps_proved(plan: &Plan) -> usize {
-    plan.checked.steps.iter().filter(|&&is| is).count()
-}
-
-/// Whether `verify` proves such a verdict on an order of this plan's dag.
-pub(crate) fn is_proved(verdict: Verdict, plan: &Plan) -> bool {
-    match verdict {
-        Verdict::Optimal => steps_proved(plan) == plan.bound.len(),
-        _ => plan.checked.verdict,
-    }
-}
-
 /// How a verdict is known: proved, where `verify` proves it, else by what.
 pub(crate) fn how(verdict: Verdict, plan: &Plan) -> String {
     let searched = plan.search.as_ref();
     let searched = searched.map_or("exhausted search".to_owned(), search_words);
-    match (is_proved(verdict, plan), &plan.evidence) {
+    match (plan.is_proved(verdict), &plan.evidence) {
         (true, _) => "proved".to_owned(),
         (false, Evidence::Linearization { .. } | Evidence::Merge { .. }) => {
             "by theory, too large for `cairn verify`".to_owned()
@@ -201,6 +189,7 @@ fn crossing_words(crossing: &Crossing, list: impl Fn(&[TaskId]) -> String) -> St
         gain,
         set,
         inside,
+        ..
     } = crossing;
     let witness = set.as_deref().unwrap_or_default();
     let corner = |c: &Corner| list(&apart(&c.set, witness));

@@ -1,17 +1,18 @@
 //! `cairn status`, `cancel`, `retry`, `pause`, `resume`, `export`: a word with a server that runs elsewhere.
 
-use super::serve::token_in;
 use crate::cli;
 use crate::failure::Failure;
-use crate::limits;
 use crate::output::Output;
+use crate::plural::span;
 use cairn_dag::plain;
 use cairn_formats::size;
 use cairn_serve::client::{CallError, Caller};
 use cairn_serve::http::types::{Changed, Presence, Status, Storage, WorkerStatus};
 use cairn_serve::tls::{TlsError, Trust};
+use cairn_serve::tokens::Secret;
 use serde_json::json;
 use std::io::IsTerminal;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A status is asked for so often while somebody looks at it.
@@ -30,6 +31,17 @@ pub(super) fn caller(flags: &cli::Server) -> Result<Caller, Failure> {
     };
     let token = token_in(&flags.token_file)?;
     Caller::new(&flags.url, token, &trust).map_err(|e| failed(&e))
+}
+
+/// The token in a file.
+fn token_in(path: &Path) -> Result<Secret, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|e| {
+        Failure::usage(
+            format!("cannot read {}: {e}", plain(&path.display().to_string())),
+            "the server keeps tokens in the folder 'tokens' of its state; copy the one you need",
+        )
+    })?;
+    Ok(Secret::new(&text))
 }
 
 fn failed(error: &CallError) -> Failure {
@@ -58,7 +70,8 @@ pub(crate) fn status(caller: &Caller, once: bool, out: &Output) -> Result<(), Fa
         let text = shown(&status, &pace, FEW);
         Output::redraw(drawn, &text)?;
         drawn = text.lines().count();
-        if status.finished || limits::is_interrupted() {
+        // Ctrl-C ends the program by itself.
+        if status.finished {
             return Ok(());
         }
         std::thread::sleep(EVERY);
@@ -92,17 +105,6 @@ impl Pace {
             }
             None => format!("{rate:.1} a second"),
         }
-    }
-}
-
-/// A time that people read at a glance.
-fn span(seconds: f64) -> String {
-    match seconds {
-        // Up to one and a half of the next unit: "70 s" tells more than "1 min".
-        s if s < 90.0 => format!("{s:.0} s"),
-        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
-        s if s < 172_800.0 => format!("{:.1} h", s / 3600.0),
-        s => format!("{:.1} days", s / 86_400.0),
     }
 }
 

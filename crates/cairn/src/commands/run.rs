@@ -15,10 +15,9 @@ use self::programs::Programs;
 pub(super) use self::programs::fingerprint;
 use self::report::Reporter;
 pub(crate) use self::settings::Settings;
-pub(super) use self::settings::{pool, template};
 use super::contender::name;
 use super::lookout::{Lookout, Workers};
-use super::runnable;
+use super::runnable::{self, names_real_files, rules_for};
 use crate::called;
 use crate::cli;
 use crate::failure::Failure;
@@ -26,10 +25,10 @@ use crate::limits;
 use crate::output::Output;
 use crate::screen;
 use cairn_dag::{Flow, TaskId, plain};
-use cairn_engine::{Keeper, Offer, Rules, Task};
-use cairn_formats::{Format, Jobs, Source, closest};
+use cairn_engine::{Keeper, Offer, Rules};
+use cairn_formats::{Format, Source, closest};
 use cairn_serve::DiskSetup;
-use cairn_serve::run::{FlowSetup, Orders, RulesError, Summary, Wishes, machine_memory, rules};
+use cairn_serve::run::{FlowSetup, Orders, Summary, Wishes, machine_memory};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -77,7 +76,7 @@ fn run_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     };
     let setup = FlowSetup {
         flow: &flow,
-        work: &programs,
+        programs: &programs,
         done: &whole.is_executed,
         wanted: wanted.clone(),
         only_failed: flags.rerun_failed,
@@ -204,51 +203,4 @@ fn make_rules(
         labels: Some(flags.label.clone()),
     };
     rules_for(flow, &wishes, programs.jobs(), format)
-}
-
-/// The rules for a run, or what can never be fulfilled.
-pub(super) fn rules_for(
-    flow: &Flow,
-    wishes: &Wishes,
-    jobs: &Jobs,
-    format: Format,
-) -> Result<Rules, Failure> {
-    let mut rules = rules(flow, wishes).map_err(|error| {
-        let help = match &error {
-            RulesError::UnknownPool { pool, amount, .. } => {
-                format!("say how much there is, such as --pool {pool}={amount}")
-            }
-            RulesError::PoolTooSmall { pool, amount, .. } => {
-                format!("give more, such as --pool {pool}={amount}")
-            }
-            RulesError::UnusedPool(_) => "leave it out, or mend its name".to_owned(),
-            RulesError::Tag { tag, .. } => {
-                format!("if this machine has it, say so: --label '{tag}'; else serve the workflow to workers that do")
-            }
-            RulesError::Memory { .. } => "correct what the workflow says, or --memory".to_owned(),
-        };
-        Failure::of(&error, plain(&help))
-    })?;
-    if format == Format::Dagman {
-        for task in flow.dag().tasks() {
-            let job = jobs.job(task);
-            if let Some(exit) = job.never_retry_on {
-                rules.never_retry_on.insert(Task::from(task), exit);
-            }
-            if let Some(abort) = job.abort_on {
-                let codes = (abort.exit, abort.returned);
-                rules.halt_on.insert(Task::from(task), codes);
-            }
-        }
-    }
-    Ok(rules)
-}
-
-/// Whether files that tasks declare are meant to be here. Those of records of runs and of Pegasus are names of things that
-/// were, or are, elsewhere.
-pub(super) fn names_real_files(format: Format) -> bool {
-    matches!(
-        format,
-        Format::FlowToml | Format::FlowJson | Format::FlowJsonLines | Format::Makeflow
-    )
 }

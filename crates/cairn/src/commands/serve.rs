@@ -9,17 +9,17 @@ use self::family::Told;
 use self::jobs::Served;
 use self::kept::unusable;
 use self::policy::{Asked, Policy};
-use super::caps;
+use super::caps::{self, time};
 use super::family::Wanted;
 use super::lookout::{Lookout, Workers};
 use super::pictures::short_name;
 use super::run::disk as on_disk;
 use super::run::tight;
-use super::run::{names_real_files, pool, rules_for, template};
-use super::runnable;
+use super::runnable::{self, names_real_files, pool, rules_for, template};
 use super::sight::{Seen, SeenFamily};
 use crate::cli;
 use crate::failure::{Failure, INTERRUPTED_CODE};
+use crate::input::Named;
 use crate::limits;
 use crate::output::Output;
 use crate::plural::counted;
@@ -32,7 +32,7 @@ use cairn_serve::http::{
     Tasks,
 };
 use cairn_serve::run::{WhyAgain, Wishes};
-use cairn_serve::store::{Store, Sync};
+use cairn_serve::store::{FILE, Store, Sync};
 use cairn_serve::tls::{Certificate, TlsError};
 use cairn_serve::tokens::Tokens;
 use cairn_serve::{BookError, BookFile, DiskSetup, ENDLESS, Found};
@@ -68,17 +68,6 @@ pub(crate) struct Settings {
     certificate: Option<Certificate>,
 }
 
-/// A time that a flag gives: more than nothing, and no more than a human life.
-pub(super) fn time(flag: &str, seconds: f64) -> Result<Duration, Failure> {
-    match seconds.is_finite() && seconds > 0.0 && seconds < 3e9 {
-        true => Ok(Duration::from_secs_f64(seconds)),
-        false => Err(Failure::usage(
-            format!("{flag} {seconds} is no time to wait"),
-            "give more than 0, such as 90s, 5m, 2h",
-        )),
-    }
-}
-
 impl Settings {
     pub(crate) fn new(flags: cli::Serve) -> Result<Settings, Failure> {
         // Before anything else: a token that went in clear once is no secret any more.
@@ -86,6 +75,7 @@ impl Settings {
         if is_clear && !flags.listen.ip().is_loopback() {
             return Err(in_clear(&ServeError::Clear(flags.listen)));
         }
+        check_files(&flags)?;
         let pools: Result<_, Failure> = flags.pool.iter().map(|text| pool(text)).collect();
         let lifetime = flags
             .security
@@ -93,7 +83,7 @@ impl Settings {
             .map(|s| time("--token-lifetime", s));
         let template = template(flags.run.as_deref())?;
         let all_uploads = flags.all_uploads.as_deref();
-        Ok(Settings {
+        let settings = Settings {
             pools: pools?,
             family: Wanted::new(&flags.workflow, template.as_ref())?,
             disk: on_disk::checked(&flags.disk, flags.safety, flags.ignore_files)?,
@@ -110,7 +100,12 @@ impl Settings {
             token_lifetime: lifetime.transpose()?,
             certificate: given_certificate(&flags)?,
             flags,
-        })
+        };
+        // A state that is there may have more tokens than are asked for now: it is asked when it is open.
+        if !settings.flags.state.join(FILE).exists() {
+            settings.asked().check()?;
+        }
+        Ok(settings)
     }
 
     /// What is asked of volunteers.
@@ -123,6 +118,27 @@ impl Settings {
             is_capped: self.disk.is_some(),
         }
     }
+}
+
+/// What can be read, and what nobody would read, before a state is begun.
+fn check_files(flags: &cli::Serve) -> Result<(), Failure> {
+    let expected = &flags.expected;
+    // A family is served in its own order, which is the best there is.
+    if flags.workflow.family.is_some()
+        && (expected.slots.is_some() || !expected.world_from.is_empty())
+    {
+        return Err(Failure::usage(
+            "--slots and --world-from choose an order, and a family has the best one by itself",
+            "leave them out",
+        ));
+    }
+    let read = Named::of("the workflow", &flags.workflow.file).logs(&flags.times);
+    read.and("a log", &expected.world_from).checked()?;
+    if flags.workflow.family.is_some() {
+        return Ok(()); // which has no book
+    }
+    // Read once more when the state is open, which nobody else writes to then.
+    book(flags).read().map(|_| ()).map_err(|e| no_book(&e))
 }
 
 fn in_clear(error: &ServeError) -> Failure {
@@ -195,8 +211,6 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let whole = runnable::open(input, flags.no_rescue, &flags.times, template, &silent)?;
     let (flow, jobs) = (whole.flow, whole.jobs);
     let mut rules = make_rules(settings, &flow, &jobs, whole.format)?;
-    let mut store = Store::create_or_open(&flags.state, Sync::Full).map_err(|e| unusable(&e))?;
-    let (tokens, policy) = see_to_volunteers(settings, &flow, &mut rules, &mut store)?;
     let lookout = lookout(settings, &flow);
     let quick = || lookout.quick();
     let served = Arc::new(Served::new(jobs));
@@ -211,6 +225,10 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let said = RefCell::new(Vec::new());
     let say = |line: &str| said.borrow_mut().push(line.to_owned());
     let layout = on_disk::layout(caps, &part, minds_files, &quick, &say)?;
+    // After what flags and workflow alone can be refused for. Whether the cap does is the keeper's word, which must know what a state
+    // has executed already.
+    let mut store = Store::create_or_open(&flags.state, Sync::Full).map_err(|e| unusable(&e))?;
+    let (tokens, policy) = see_to_volunteers(settings, &flow, &mut rules, &mut store)?;
     let planner = |keeper: &mut Keeper, time| part.plan(caps, keeper, time);
     let is_over = Arc::new(AtomicBool::new(false));
     let priorities = |keeper: &Keeper| tight::look(&flow, keeper, WORKERS, &is_over);
@@ -327,16 +345,18 @@ fn book(flags: &cli::Serve) -> BookFile {
     BookFile::new(flags.book.clone().unwrap_or_else(usual))
 }
 
+fn no_book(error: &BookError) -> Failure {
+    let cure = match error {
+        BookError::Unread { .. } => "give another file with --book",
+        BookError::Strange(_) => "delete it, or give another with --book",
+    };
+    Failure::of(error, cure)
+}
+
 /// What is known of times and speeds before the first task, and whether tasks go by it.
 fn watch(flags: &cli::Serve, flow: &Flow, say: &dyn Fn(&str)) -> Result<Beforehand, Failure> {
     let dag = flow.dag();
-    let memory = book(flags).read().map_err(|e| {
-        let cure = match e {
-            BookError::Unread { .. } => "give another file with --book",
-            BookError::Strange(_) => "delete it, or give another with --book",
-        };
-        Failure::of(&e, cure)
-    })?;
+    let memory = book(flags).read().map_err(|e| no_book(&e))?;
     if memory.spoilt() > 0 {
         let lines = counted(memory.spoilt(), "line");
         say(&format!(
@@ -344,13 +364,10 @@ fn watch(flags: &cli::Serve, flow: &Flow, say: &dyn Fn(&str)) -> Result<Beforeha
         ));
     }
     let seconds: Vec<Option<f64>> = dag.tasks().map(|t| flow.seconds(t)).collect();
-    let known = seconds.iter().flatten().count();
     let placing = match flags.dispatch {
         Some(cli::DispatchRule::Plain) => Placing::ByOrder,
         Some(cli::DispatchRule::Aware) => Placing::BySpeed,
-        // Without durations placing by speed may still lose (docs/dispatch.md).
-        None if 2 * known > dag.len() => Placing::WhereUneven,
-        None => Placing::ByOrder,
+        None => Placing::usual(&seconds),
     };
     let (kind, kinds) = http::kinds(flow);
     Ok(Beforehand {
@@ -554,15 +571,4 @@ fn bring(
             lookout.keep_looking(&handle, &is_over, &mut tell);
         }
     });
-}
-
-/// For `status` and its kin: the file with a token.
-pub(super) fn token_in(path: &Path) -> Result<cairn_serve::tokens::Secret, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|e| {
-        Failure::usage(
-            format!("cannot read {}: {e}", plain(&path.display().to_string())),
-            "the server keeps tokens in the folder 'tokens' of its state; copy the one you need",
-        )
-    })?;
-    Ok(cairn_serve::tokens::Secret::new(&text))
 }

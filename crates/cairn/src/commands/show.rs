@@ -9,13 +9,13 @@ use super::reasons::how;
 use super::worth;
 use crate::cli::{self, Drawing, Policy};
 use crate::failure::Failure;
-use crate::input::{self, Read};
+use crate::input::{self, Named, Read};
 use crate::limits::{Limits, is_interrupted};
 use crate::output::Output;
 use crate::plural::counted;
 use crate::screen;
 use crate::spare;
-use cairn_dag::{Dag, TaskId};
+use cairn_dag::TaskId;
 use cairn_plan::{Plan, cap};
 use cairn_show::{
     Captioned, DagDrawing, EligibilityCurves, Figure, Line, Lines, Page, Series, ShowError, Table,
@@ -45,10 +45,10 @@ impl Settings {
                 "write .html, or choose --what dag, blocks, curves or tradeoff",
             ));
         }
-        input::check(&flags.input, &flags.executed)?;
-        let read = input::named(&flags.input, &flags.executed, &[]);
+        let read = Named::new(&flags.input, &flags.executed).checked()?;
         for path in &flags.out {
-            spare::none_of(&read, path, "name another file for the picture")?;
+            spare::none_of(&read.paths(), path, "name another file for the picture")?;
+            spare::has_folder(path)?;
         }
         let disk = caps::Disk::new(&flags.disk)?;
         if disk.is_none() && matches!(flags.what, Some(Drawing::Disk | Drawing::DiskCurve)) {
@@ -76,7 +76,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let clock = limits.clock();
     let read = input::read_rest(&flags.input, &flags.executed, out)?;
     let folder = input::folder(&flags.input);
-    let room = Room::new(disk.as_ref(), &read, folder, out)?;
+    let room = Room::new(disk.as_ref(), &read, folder, &clock.stop(), out)?;
     let progress = out.progress("planning");
     let mut plan = orders::make(&read.flow, flags.choices, limits, &clock);
     // Steps are marked as optimal only where the checker proves it.
@@ -302,35 +302,22 @@ impl<'a> Gallery<'a> {
         )
     }
 
-    /// Steps at which a profile is the bound itself and that is proved: no order has more.
-    fn optimal_steps(&self, profile: &[u32]) -> Vec<u32> {
-        let is_proved = |t: &usize| self.plan.checked.steps.get(*t) == Some(&true);
-        (0..profile.len())
-            .filter(|&t| profile[t] == self.plan.bound[t])
-            .filter(is_proved)
-            .map(|t| t as u32)
-            .collect()
-    }
-
     /// The part of what no order can exceed, in percent.
     fn share(&self, reached: u64) -> f64 {
-        match area(&self.plan.bound) {
-            0 => 100.0,
-            most => 100.0 * reached as f64 / most as f64,
-        }
+        100.0 * worth::share(reached, area(&self.plan.bound))
     }
 
     fn rows(&self) -> Vec<Vec<String>> {
         let row = |shown: &Shown| {
             let reached = area(&shown.profile);
-            let gaps = (shown.profile.iter().zip(&self.plan.bound)).map(|(p, b)| b - p);
-            let best = self.optimal_steps(&shown.profile).len();
+            let (_, gap) = self.plan.largest_gap(&shown.profile);
+            let best = self.plan.optimal_steps(&shown.profile).len();
             vec![
                 shown.name.clone(),
                 worth::mean_ready(reached, self.read.flow.dag().len()),
                 format!("{:.2} %", self.share(reached)),
                 format!("{best} of {}", shown.profile.len()),
-                gaps.max().unwrap_or(0).to_string(),
+                gap.to_string(),
                 shown.peak.to_string(),
             ]
         };
@@ -368,7 +355,7 @@ impl<'a> Gallery<'a> {
             subtitle: &subtitle,
             series: &series,
             bound: Some(&self.plan.bound),
-            optimal_steps: &self.optimal_steps(&first.profile),
+            optimal_steps: &self.plan.optimal_steps(&first.profile),
         }
         .draw()
     }
@@ -377,7 +364,11 @@ impl<'a> Gallery<'a> {
     fn dag(&self, by_block: bool) -> Result<Figure, ShowError> {
         let flow = &self.read.flow;
         let dag = flow.dag();
-        let blocks = by_block.then(|| block_kinds(self.plan, dag));
+        let kind = |task| {
+            let kind = self.plan.survey().kind_for(task);
+            kind.map_or("isolated".to_owned(), ToString::to_string)
+        };
+        let blocks = by_block.then(|| dag.tasks().map(kind).collect::<Vec<_>>());
         let kinds: Vec<&str> = match &blocks {
             Some(blocks) => blocks.iter().map(String::as_str).collect(),
             None => dag.tasks().map(|t| flow.kind(t)).collect(),
@@ -428,15 +419,4 @@ impl<'a> Gallery<'a> {
         }
         .draw()
     }
-}
-
-/// The kind of the block that each task is executed for: the one below it, or for a sink the one above.
-fn block_kinds(plan: &Plan<'_>, dag: &Dag) -> Vec<String> {
-    let survey = plan.survey();
-    let blocks = survey.blocks();
-    let kind = |task: TaskId| {
-        let block = (blocks.block_below(task)).or_else(|| blocks.block_above(task));
-        block.map_or("isolated".to_owned(), |b| survey.kind(b).to_string())
-    };
-    dag.tasks().map(kind).collect()
 }

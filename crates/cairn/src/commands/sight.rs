@@ -50,7 +50,11 @@ fn bound(plan: &cairn_plan::Plan<'_>) -> Bound {
 /// What no order exceeds, as far as it is found in that time.
 pub(crate) fn bound_within(flow: &Flow, time: Duration) -> Bound {
     let stop = Clock::lasting(time).stop();
-    let plan = cairn_plan::plan(flow.dag(), &cairn_plan::PlanEffort::default(), &stop);
+    let plan = cairn_plan::plan(
+        flow.dag(),
+        &cairn_plan::PlanEffort::default(),
+        &mut cairn_plan::Work::until(&stop),
+    );
     bound(&plan)
 }
 
@@ -75,7 +79,11 @@ impl Sight for Seen {
             std::thread::spawn(move || {
                 let is_late = Clock::lasting(PLANNING).stop();
                 let stop = || is_late() || is_over.load(Ordering::Relaxed);
-                let plan = cairn_plan::plan(flow.dag(), &cairn_plan::PlanEffort::default(), &stop);
+                let plan = cairn_plan::plan(
+                    flow.dag(),
+                    &cairn_plan::PlanEffort::default(),
+                    &mut cairn_plan::Work::until(&stop),
+                );
                 // Nobody else sets it: the flag above lets one thread begin.
                 let _ = found.set(Some(Arc::new(bound(&plan))));
             });

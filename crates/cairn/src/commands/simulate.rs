@@ -9,14 +9,14 @@ use self::tight::Tight;
 use self::volunteers::Vouched;
 use super::auto::{self, Arena, Picked};
 use super::caps;
-use super::contender::{name, needs_plan, simulated};
+use super::contender::{check_names, name, needs_plan, simulated};
 use super::disk::Room;
 use super::orders::{self, Orders};
 use super::pictures::{self, Kind};
 use super::world::{self, Scene};
 use crate::cli::{self, Contender, Wanted};
 use crate::failure::Failure;
-use crate::input::{self, Read};
+use crate::input::{self, Named, Read};
 use crate::limits::{Clock, Limits};
 use crate::logs;
 use crate::output::Output;
@@ -52,6 +52,7 @@ impl Settings {
             durations: flags.durations,
             ..flags.world.clone()
         };
+        check_names(&flags.policies)?;
         check_questions(&flags)?;
         check_files(&flags)?;
         let world = world::Settings::new(volunteers::place(&flags.volunteers, world))?;
@@ -120,14 +121,24 @@ fn steady_world(world: &world::Settings) -> Result<world::Settings, Failure> {
     })
 }
 
-/// Nothing that is read is written over.
+/// One workflow is read, and nothing that is read is written over.
 fn check_files(flags: &cli::Simulate) -> Result<(), Failure> {
-    input::check(&flags.input, &flags.executed)?;
-    let mut read = input::named(&flags.input, &flags.executed, &flags.times.times);
-    read.extend(flags.world.trace.clone());
-    read.extend(flags.world.world_from.clone());
+    if let Some(second) = flags.more.first() {
+        return Err(Failure::usage(
+            format!(
+                "{} is one workflow more than is played",
+                screen::path(second)
+            ),
+            "give one, or play all of them with --grid or --pools",
+        ));
+    }
+    let read = Named::new(&flags.input, &flags.executed).logs(&flags.times);
+    let read = read.world(&flags.world).checked()?;
     let cure = "name another file for what is written";
-    (flags.out.iter()).try_for_each(|path| spare::none_of(&read, path, cure))
+    (flags.out.iter()).try_for_each(|path| {
+        spare::none_of(&read.paths(), path, cure)?;
+        spare::has_folder(path)
+    })
 }
 
 /// Refuses prices and deadlines that nothing can have.
@@ -162,8 +173,11 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let read = input::read_rest(&flags.input, &flags.executed, out)?;
     let read = logs::apply(read, &flags.times, &flags.input, out)?;
     let scene = settings.scene(&read, out)?;
+    let (dag, flow) = (read.flow.dag(), &read.flow);
+    cairn_sim::check(dag, &scene.work, &scene.world, options.seed)
+        .map_err(|e| world::failed(&e, flow))?;
     let folder = input::folder(&flags.input);
-    let room = Room::new(settings.disk.as_ref(), &read, folder, out)?;
+    let room = Room::new(settings.disk.as_ref(), &read, folder, &clock.stop(), out)?;
     let plan = settings.planned(&read, &clock, out)?;
     let is_auto = flags.policies.contains(&Contender::Listed(Wanted::Auto));
     let chosen = match &plan {

@@ -6,17 +6,18 @@ mod laboratory;
 mod pools;
 
 use self::laboratory::{Failed, Laboratory, Subject, note};
-use super::contender::name;
+use super::contender::{check_names, name};
 use super::world;
 use crate::cli::{self, Contender, Policy, Wanted};
 use crate::failure::Failure;
-use crate::input;
+use crate::input::{self, Named};
 use crate::limits::{Limits, is_interrupted};
 use crate::output::Output;
 use crate::screen;
 use crate::spare;
 use crate::spread::Durations;
 use cairn_dag::{Family, FamilyOptions, Flow, plain};
+use cairn_plan::Work;
 use cairn_sim::{Options, World};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -76,8 +77,9 @@ impl Worlds {
 const JSON: &str = "study.json";
 const MARKDOWN: &str = "study.md";
 
-/// No workflow that is read is written over.
+/// Every workflow can be read, and none that is read is written over.
 fn check_folder(files: &[PathBuf], folder: &Path) -> Result<(), Failure> {
+    Named::of("a workflow", files).checked()?;
     let cure = "name another folder with -o";
     let mut made = [JSON, MARKDOWN].into_iter();
     made.try_for_each(|name| spare::none_of(files, &folder.join(name), cure))
@@ -86,7 +88,7 @@ fn check_folder(files: &[PathBuf], folder: &Path) -> Result<(), Failure> {
 /// Runs until Ctrl-C.
 fn options(runs: &cli::Runs) -> Result<Options<'static>, Failure> {
     Ok(Options {
-        stop: Some(&is_interrupted),
+        work: Work::until(&is_interrupted),
         ..world::options(runs)?
     })
 }
@@ -121,6 +123,7 @@ impl Settings {
             .chain(flags.more)
             .collect();
         check_folder(&files, folder)?;
+        check_names(&flags.policies)?;
         if flags.policies.len() < 2 {
             return Err(Failure::usage(
                 "--grid and --pools show ratios, and one policy has none",
@@ -149,7 +152,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         folder: &settings.folder,
         policies: &settings.policies,
         names: settings.policies.iter().map(name).collect(),
-        options: settings.options,
+        options: settings.options.clone(),
         limits: settings.limits,
         out,
     };

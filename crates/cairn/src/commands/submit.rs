@@ -6,9 +6,10 @@ mod space;
 
 pub(crate) use self::settings::Settings;
 use self::settings::name;
+use self::space::Shelved;
 use super::lookout::Lookout;
-use super::run::names_real_files;
-use super::runnable;
+use super::run::disk::Part;
+use super::runnable::{self, names_real_files};
 use crate::cli::{self, Policy, Wanted};
 use crate::failure::Failure;
 use crate::output::{Output, write_file};
@@ -17,9 +18,9 @@ use crate::screen;
 use crate::spare;
 use crate::states;
 use cairn_dag::{Flow, TaskId, plain};
-use cairn_submit::slurm::Place;
-use cairn_submit::{Engine, Handover, HandoverError, NO_PACKAGE, NO_SERVER, Swaps, TASK_FAILED};
-use cairn_submit::{files, unsaid};
+use cairn_submit::{
+    Engine, Handover, HandoverError, Made, NO_PACKAGE, NO_SERVER, Swaps, TASK_FAILED, files, unsaid,
+};
 use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -61,24 +62,87 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     if let Some(workers) = flags.slurm.crew {
         return slurm::submit_crew(settings, workers, &here, &folder, out);
     }
-    let call = match flags.dry_run {
-        true => None,
-        false => callable(flags.engine, &folder)?,
-    };
     let mut is_executed = whole.is_executed;
     // Only Slurm is followed, and only there can a submission be taken up again.
-    let is_slurm = flags.engine == cli::Engine::Slurm && !flags.dry_run;
-    let before = match is_slurm {
-        true => Place::order(&folder).map_err(|e| slurm::unusable(&e))?,
+    let is_followed = flags.engine == cli::Engine::Slurm && !flags.dry_run;
+    let before = match is_followed {
+        true => slurm::before(&folder)?,
         false => None,
     };
-    let order = match before {
-        Some(names) => taken_up(&flow, &names, &mut is_executed, &folder)?,
-        None => planned(settings, &flow, out),
+    if flags.slurm.cancel && before.is_none() {
+        let folder = screen::path(&folder);
+        let text = format!("nothing was submitted with {folder}: there is nothing to end\n");
+        return out.done(&json!({ "cancelled": 0 }), &text);
+    }
+    let to = To::new(settings, &folder)?;
+    let taken_up =
+        (before.map(|names| taken_up(&flow, &names, &mut is_executed, &folder))).transpose()?;
+    let files = (settings.disk.as_ref().filter(|_| !flags.slurm.cancel)).map(|caps| {
+        let part = Part {
+            flow: &flow,
+            wanted: None,
+            safety: flags.safety,
+        };
+        let is_here = names_real_files(whole.format);
+        Shelved::new(caps, part, &jobs, is_here, &here, out)
+    });
+    let files = files.transpose()?;
+    let handed = |order: &[TaskId]| {
+        let handover = Handover::new(whole.source.name(), &here, &jobs, &is_executed, order);
+        handover.map(|handover| as_asked(handover, flags))
     };
-    let title = whole.source.name();
-    let handover = Handover::new(title, &here, &jobs, &is_executed, &order);
-    let mut handover = handover.map_err(|e| unfit(&e))?;
+    let order = match taken_up {
+        Some(order) => order,
+        None => {
+            // Whatever the order, it is refused for the same reasons: told before the plan, which may take a minute.
+            let trial = handed(flow.dag().topological_order()).map_err(|e| unfit(&e))?;
+            if !matches!(to, To::Slurm { .. }) {
+                made(settings, &trial, &folder)?;
+            }
+            planned(settings, &flow, out)
+        }
+    };
+    let handover = handed(&order).map_err(|e| unfit(&e))?;
+    remark_unsaid(flags.engine, &handover, out);
+    match to {
+        To::Folder => write(settings, &handover, &folder, out),
+        To::Call(call) => hand_over(settings, call, &handover, &folder, out),
+        To::Slurm { longest } => {
+            let left = order.into_iter().filter(|t| !is_executed[t.index()]);
+            let files = files.map(|files| (files, left.collect()));
+            slurm::submit(settings, &handover, longest, files, &folder, out)
+        }
+    }
+}
+
+/// Where the workflow goes.
+enum To {
+    /// Into files, and no further.
+    Folder,
+    Call(Call),
+    /// To jobs that are followed, so many in an array at the most.
+    Slurm {
+        longest: usize,
+    },
+}
+
+impl To {
+    /// What is not there to take it is told before the plan, which may take a minute.
+    fn new(settings: &Settings, folder: &Path) -> Result<To, Failure> {
+        let flags = &settings.flags;
+        if flags.dry_run {
+            return Ok(To::Folder);
+        }
+        if let Some(call) = callable(flags.engine, folder)? {
+            return Ok(To::Call(call));
+        }
+        let longest = slurm::longest_array()?;
+        Ok(To::Slurm { longest })
+    }
+}
+
+/// With what the flags say of priorities and jobs.
+fn as_asked(mut handover: Handover, flags: &cli::Submit) -> Handover {
     // HyperQueue is quicker with few levels of priority, and levels may only join what the policy holds for equal.
     handover.swaps = match flags.policy {
         Wanted::Given(Policy::Ic) => Swaps::SameNumber,
@@ -88,23 +152,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     };
     handover.options.clone_from(&flags.slurm.sbatch);
     handover.is_nice = flags.slurm.nice;
-    remark_unsaid(flags.engine, &handover, out);
-    if flags.dry_run {
-        return write(settings, &handover, &folder, out);
-    }
-    let left = order.into_iter().filter(|t| !is_executed[t.index()]);
-    let files = space::Wanted {
-        flow: &flow,
-        jobs: &jobs,
-        tasks: left.collect(),
-        is_here: names_real_files(whole.format),
-        home: &here,
-        places: std::cell::OnceCell::new(),
-    };
-    match call {
-        Some(call) => hand_over(settings, call, &handover, &folder, out),
-        None => slurm::submit(settings, &handover, &files, &folder, out),
-    }
+    handover
 }
 
 /// A workflow, or a folder, that an engine cannot be given.
@@ -179,6 +227,18 @@ fn remark_unsaid(which: cli::Engine, handover: &Handover, out: &Output) {
     }
 }
 
+/// The files that would be written: none of them is one that was read.
+fn made(settings: &Settings, handover: &Handover, folder: &Path) -> Result<Vec<Made>, Failure> {
+    let flags = &settings.flags;
+    let made = files(engine(flags.engine), handover, folder).map_err(|e| unfit(&e))?;
+    // All before the first: a workflow.yml in the folder may be the one that was read.
+    for file in &made {
+        let cure = "give another folder with --state, or -o for --dry-run";
+        spare::none_of(&[&flags.input.file], &folder.join(&file.path), cure)?;
+    }
+    Ok(made)
+}
+
 /// Writes what would be submitted.
 fn write(
     settings: &Settings,
@@ -187,13 +247,7 @@ fn write(
     out: &Output,
 ) -> Result<(), Failure> {
     let which = settings.flags.engine;
-    let made = files(engine(which), handover, folder).map_err(|e| unfit(&e))?;
-    // All before the first: a workflow.yml in the folder may be the one that was read.
-    for file in &made {
-        let cure = "give another folder with --state, or -o for --dry-run";
-        let read = [&settings.flags.input.file];
-        spare::none_of(&read, &folder.join(&file.path), cure)?;
-    }
+    let made = made(settings, handover, folder)?;
     for file in &made {
         let path = folder.join(&file.path);
         let parent = path.parent().unwrap_or(folder);

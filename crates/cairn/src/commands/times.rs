@@ -2,6 +2,7 @@
 
 use crate::cli;
 use crate::failure::Failure;
+use crate::input::Named;
 use crate::layout;
 use crate::logs;
 use crate::output::Output;
@@ -9,13 +10,27 @@ use crate::plural::counted;
 use cairn_dag::plain;
 use cairn_formats::times::{self, KindTimes};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
-pub(crate) fn run(flags: &cli::TimesOf, out: &Output) -> Result<(), Failure> {
-    let logs = logs::read(&flags.logs)?;
+/// Which logs are read, checked.
+pub(crate) struct Settings {
+    logs: Vec<PathBuf>,
+}
+
+impl Settings {
+    pub(crate) fn new(flags: cli::TimesOf) -> Result<Settings, Failure> {
+        Named::of("a log", &flags.logs).checked()?;
+        Ok(Settings { logs: flags.logs })
+    }
+}
+
+pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
+    let paths = &settings.logs;
+    let logs = logs::read(paths)?;
     let kinds = times::by_kind(&logs);
     // None where no log tells when jobs began: times alone are an answer, too.
     let fitted = times::fit(&logs);
-    let files: Vec<Value> = (flags.logs.iter().zip(&logs))
+    let files: Vec<Value> = (paths.iter().zip(&logs))
         .map(|(path, log)| {
             json!({ "file": path.display().to_string(), "format": log.format.name(), "jobs": log.jobs.len() })
         })
@@ -30,7 +45,7 @@ pub(crate) fn run(flags: &cli::TimesOf, out: &Output) -> Result<(), Failure> {
         .collect();
     let mut value = json!({ "files": files, "kinds": rows });
     let mut text = String::new();
-    for (path, log) in flags.logs.iter().zip(&logs) {
+    for (path, log) in paths.iter().zip(&logs) {
         text += &format!(
             "{}: {}, {}\n",
             crate::screen::path(path),

@@ -2,7 +2,7 @@
 
 use crate::cli;
 use crate::failure::Failure;
-use crate::input::{self, Read};
+use crate::input::{self, Named, Read};
 use crate::layout;
 use crate::output::Output;
 use crate::plural::counted;
@@ -11,10 +11,25 @@ use cairn_formats::{ReadLimits, Report, Source};
 use cairn_verify::{Accepted, parse, verify};
 use serde_json::json;
 
-pub(crate) fn run(settings: &cli::Verify, out: &Output) -> Result<(), Failure> {
-    let read = input::read_rest(&settings.input, &settings.executed, out)?;
+/// Which certificate is checked, against what, checked itself as far as flags go.
+pub(crate) struct Settings {
+    flags: cli::Verify,
+}
+
+impl Settings {
+    pub(crate) fn new(flags: cli::Verify) -> Result<Settings, Failure> {
+        let read = Named::new(&flags.input, &flags.executed);
+        read.and("the certificate", [&flags.certificate])
+            .checked()?;
+        Ok(Settings { flags })
+    }
+}
+
+pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
+    let flags = &settings.flags;
+    let read = input::read_rest(&flags.input, &flags.executed, out)?;
     let mut report = Report::default();
-    let source = Source::load(&settings.certificate, &ReadLimits::default(), &mut report);
+    let source = Source::load(&flags.certificate, &ReadLimits::default(), &mut report);
     // A certificate that cannot be read is no rejection: exit codes tell them apart.
     let source = source.ok_or(Failure::Input(report))?;
     let name = &*plain(source.name());
@@ -35,7 +50,7 @@ pub(crate) fn run(settings: &cli::Verify, out: &Output) -> Result<(), Failure> {
             read.done.tell(&mut value);
             let verdict = certificate.verdict.to_string();
             out.done(&value, &text(name, &verdict, &accepted))?;
-            match asserted.is_empty() || settings.allow_asserted {
+            match asserted.is_empty() || flags.allow_asserted {
                 true => Ok(()),
                 false => Err(Failure::Unproved),
             }

@@ -1,8 +1,7 @@
 //! `cairn work`: takes tasks from a server and runs them; and the small program that limits a task before it begins.
 
-use super::caps::{self, Bytes};
+use super::caps::{self, Bytes, time};
 use super::remote::caller;
-use super::serve::time;
 use crate::cli;
 use crate::failure::{Failure, INTERRUPTED_CODE};
 use crate::limits;
@@ -72,6 +71,7 @@ impl Settings {
                 idle,
                 grace,
                 confiner: confiner()?,
+                confine_words,
             },
             caller,
         })
@@ -111,8 +111,44 @@ fn confiner() -> Result<Vec<String>, Failure> {
     Ok(vec![own, "confine".to_owned()])
 }
 
+/// What the program that limits a task is given, up to the task's own program.
+fn confine_words(confines: &Confines) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    if let Some(bytes) = confines.memory {
+        words.extend(["--memory".to_owned(), bytes.to_string()]);
+    }
+    let folders = confines.write.iter().filter(|_| confines.sandbox);
+    let paths = (confines
+        .environment
+        .iter()
+        .map(|path| ("--environment", path)))
+    .chain(folders.map(|path| ("--sandbox", path)))
+    .chain(confines.stdin.iter().map(|path| ("--stdin", path)))
+    .chain(confines.stdout.iter().map(|path| ("--stdout", path)))
+    .chain(confines.stderr.iter().map(|path| ("--stderr", path)));
+    for (flag, path) in paths {
+        words.extend([flag.to_owned(), path.to_str()?.to_owned()]);
+    }
+    // What follows is the task's: none of its words is a flag of ours.
+    words.push("--".to_owned());
+    Some(words)
+}
+
+/// What [`confine_words`] has written.
+fn confines(flags: &cli::Confine) -> Confines {
+    Confines {
+        memory: flags.memory,
+        sandbox: !flags.sandbox.is_empty(),
+        write: flags.sandbox.clone(),
+        environment: flags.environment.clone(),
+        stdin: flags.stdin.clone(),
+        stdout: flags.stdout.clone(),
+        stderr: flags.stderr.clone(),
+    }
+}
+
 pub(crate) fn run(settings: Settings, out: &Output) -> Result<(), Failure> {
-    let said = |note: Note| {
+    let tell = |note: Note| {
         let text = match note {
             Note::Sandboxed(Sandbox::Whole) => return,
             Note::Sandboxed(Sandbox::Partial) => return out.complain(
@@ -129,7 +165,7 @@ pub(crate) fn run(settings: Settings, out: &Output) -> Result<(), Failure> {
         out.remark(&plain(&text));
     };
     let summary =
-        cairn_serve::work::work(settings.caller, settings.worker, &limits::interrupts, &said);
+        cairn_serve::work::work(settings.caller, settings.worker, &limits::interrupts, &tell);
     let summary = summary.map_err(|error| {
         let help = match &error {
             WorkError::Call(_) | WorkError::Processes(_) => "",
@@ -149,16 +185,8 @@ pub(crate) fn run(settings: Settings, out: &Output) -> Result<(), Failure> {
 }
 
 /// Becomes the task's program.
-pub(crate) fn confine(flags: cli::Confine) -> Result<(), Failure> {
-    let confines = Confines {
-        memory: flags.memory,
-        sandbox: !flags.sandbox.is_empty(),
-        write: flags.sandbox,
-        environment: flags.environment,
-        stdin: flags.stdin,
-        stdout: flags.stdout,
-        stderr: flags.stderr,
-    };
+pub(crate) fn confine(flags: &cli::Confine) -> Result<(), Failure> {
+    let confines = confines(flags);
     let (program, arguments) = flags.command.split_first().expect("clap wants one");
     let error = cairn_serve::work::confine(&confines, program, arguments);
     Output::say(&format!("{}: {error}", plain(&program.to_string_lossy())));
@@ -167,4 +195,40 @@ pub(crate) fn confine(flags: cli::Confine) -> Result<(), Failure> {
         std::io::ErrorKind::NotFound => 127,
         _ => 126,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Only {
+        #[command(flatten)]
+        flags: cli::Confine,
+    }
+
+    /// Whatever a worker asks for is what the program that limits the task reads, and the task's own words stay its own.
+    #[test]
+    fn what_confines_a_task_is_read_as_it_was_written() {
+        let file = |name: &str| Some(PathBuf::from(name));
+        for bits in 0..64u32 {
+            let has = |bit: u32| bits >> bit & 1 == 1;
+            let asked = Confines {
+                memory: has(0).then_some(1 << 40),
+                sandbox: has(1),
+                write: file("/a folder").into_iter().filter(|_| has(1)).collect(),
+                environment: file("/e").filter(|_| has(2)),
+                stdin: file("in").filter(|_| has(3)),
+                stdout: file("out put").filter(|_| has(4)),
+                stderr: file("err").filter(|_| has(5)),
+            };
+            let mut words = vec!["confine".to_owned()];
+            words.extend(confine_words(&asked).unwrap());
+            words.extend(["true", "--memory", "3"].map(str::to_owned));
+            let read = Only::try_parse_from(words).unwrap().flags;
+            assert_eq!(confines(&read), asked);
+            assert_eq!(read.command, ["true", "--memory", "3"]);
+        }
+    }
 }

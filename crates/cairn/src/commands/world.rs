@@ -15,6 +15,7 @@ use crate::output::Output;
 use crate::plural::counted;
 use crate::spread::{self, Durations};
 use cairn_dag::Flow;
+use cairn_plan::Work;
 use cairn_sim::{ArcBytes, Options, Policy, SimulateError, Spread, Study, Trace, Workload, World};
 
 /// Runs of each policy where none are asked for.
@@ -226,36 +227,19 @@ fn from_logs(mut flags: cli::World) -> Result<(cli::World, Option<String>), Fail
     }
     let fitted = logs::fit(&flags.world_from)?;
     let words = format!("workers as in the log: {}", logs::typed(&fitted));
-    let spread = |text: &str, read: fn(&str) -> Result<Spread, String>| {
-        read(text).map_err(|why| Failure::usage(why, "give other flags of the world instead"))
-    };
-    for (flag, value) in logs::flags(&fitted) {
-        match flag {
-            "--slots" if flags.workers.is_none() => {
-                flags.slots = flags.slots.or_else(|| value.parse().ok());
-            }
-            // Slots that are given instead are a queue, or a pool with what else is known of it.
-            "--world" if flags.slots.is_none() => {
-                flags.world = flags.world.or(Some(WorldName::Pool));
-            }
-            "--workers" if flags.slots.is_none() => {
-                flags.workers = flags.workers.or_else(|| value.parse().ok());
-            }
-            "--cores" => flags.cores = flags.cores.or_else(|| value.parse().ok()),
-            "--join" => flags.join = flags.join.or_else(|| value.parse().ok()),
-            "--stay" if flags.stay.is_none() => {
-                flags.stay = Some(spread(&value, spread::of_time)?);
-            }
-            "--up" if flags.up.is_none() && flags.walltime.is_none() => {
-                flags.up = Some(spread(&value, spread::of_time)?);
-            }
-            "--down" if flags.down.is_none() => flags.down = Some(spread(&value, spread::of_time)?),
-            "--speed" if flags.speed.is_none() => {
-                flags.speed = Some(spread(&value, spread::of_rate)?);
-            }
-            _ => {}
-        }
+    let seen = logs::world(&fitted);
+    // Slots that are given are a queue, or a pool with what else is known of it.
+    if flags.slots.is_none() {
+        flags.world = flags.world.or(seen.world);
+        flags.slots = seen.slots.filter(|_| flags.workers.is_none());
+        flags.workers = flags.workers.or(seen.workers);
     }
+    flags.cores = flags.cores.or(seen.cores);
+    flags.join = flags.join.or(seen.join);
+    flags.stay = flags.stay.or(seen.stay);
+    flags.up = flags.up.or(seen.up.filter(|_| flags.walltime.is_none()));
+    flags.down = flags.down.or(seen.down);
+    flags.speed = flags.speed.or(seen.speed);
     Ok((flags, Some(words)))
 }
 
@@ -342,8 +326,8 @@ pub(crate) fn simulate(
     let stop = clock.stop();
     let options = Options {
         progress: Some(&tick),
-        stop: Some(&stop),
-        ..*options
+        work: Work::until(&stop),
+        ..options.clone()
     };
     let study = cairn_sim::simulate(flow.dag(), &scene.work, &scene.world, policies, &options);
     go_on()?;

@@ -27,10 +27,10 @@ pub(crate) fn verdict(verdict: Verdict, how: &str, share: f64) -> String {
 }
 
 /// The part of what no order can exceed that an area is; all of it where there is nothing to reach.
-pub(crate) fn share(area: u64, most: u64) -> f64 {
-    match most {
+pub(crate) fn share(area: impl Into<u128>, most: impl Into<u128>) -> f64 {
+    match most.into() {
         0 => 1.0,
-        most => area as f64 / most as f64,
+        most => area.into() as f64 / most as f64,
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub(crate) mod samples;
 pub(crate) mod served;
+pub(crate) mod source;
 pub(crate) mod stub;
 
 use std::io::Write;

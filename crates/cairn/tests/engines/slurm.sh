@@ -144,6 +144,12 @@ CONF
         break
       fi
     done
+    # It is started once more, two minutes later.
+    squeue -h -t pending -o '%i %r' 2> /dev/null | while read -r job why; do
+      if [ "$why" = BeginTime ]; then
+        scontrol update jobid="$job" starttime=now 2> /dev/null || true
+      fi
+    done
     ;;
   down)
     if is_up slurmctld "$folder/slurmctld.pid"; then

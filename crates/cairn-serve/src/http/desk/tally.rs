@@ -33,6 +33,7 @@ impl Tally {
             sum += count;
             sum >= wanted
         });
+        // Where the step ends: nobody is told less than it was.
         found.map_or(0.0, |step| ((step + 1) as f64 / 4.0).exp2() / 1e6)
     }
 }

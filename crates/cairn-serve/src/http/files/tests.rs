@@ -43,13 +43,13 @@ fn an_upload_goes_on_where_it_was_cut_and_must_have_its_digest() {
     let begin = |offset| files.upload(TRUSTED, &digest, offset, 14);
     let mut upload = begin(0).unwrap();
     upload.write(&text[..5]).unwrap();
-    assert!(matches!(begin(5), Err(Refusal::Busy)));
+    assert!(matches!(begin(5), Err(NotTaken::Busy)));
     drop(upload);
     assert_eq!(files.stored(TRUSTED, &digest).bytes, 5);
-    assert!(matches!(begin(3), Err(Refusal::Offset(5))));
+    assert!(matches!(begin(3), Err(NotTaken::Offset(5))));
     let mut upload = begin(5).unwrap();
     upload.write(&text[5..]).unwrap();
-    assert!(matches!(upload.write(b"!"), Err(Refusal::Long)));
+    assert!(matches!(upload.write(b"!"), Err(NotTaken::Long)));
     assert!(upload.finish().unwrap().complete);
     assert!(files.stage(TRUSTED, &[made("../out", &digest)]).is_err());
     for staged in files.stage(TRUSTED, &[made("a/out", &digest)]).unwrap() {
@@ -77,12 +77,12 @@ fn what_somebody_goes_on_with_is_not_swept_away() {
     let digest = digest_of(&mut &text[..]).unwrap();
     let is_over = std::sync::atomic::AtomicBool::new(false);
     let order = std::sync::atomic::Ordering::Relaxed;
-    let in_halves = || -> std::result::Result<(), Refusal> {
+    let in_halves = || -> std::result::Result<(), NotTaken> {
         let mut half = files.upload(TRUSTED, &digest, 0, 10)?;
         half.write(&text[..5])?;
         drop(half);
         let mut rest = match files.upload(TRUSTED, &digest, 5, 10) {
-            Err(Refusal::Offset(0)) => return Ok(()),
+            Err(NotTaken::Offset(0)) => return Ok(()),
             rest => rest?,
         };
         rest.write(&text[5..])?;
@@ -120,7 +120,7 @@ fn a_spoilt_upload_begins_anew() {
     let other = "0".repeat(64);
     let mut upload = files.upload(TRUSTED, &other, 0, 3).unwrap();
     upload.write(text).unwrap();
-    assert!(matches!(upload.finish(), Err(Refusal::Digest)));
+    assert!(matches!(upload.finish(), Err(NotTaken::Digest)));
     assert_eq!(files.stored(TRUSTED, &other).bytes, 0);
 }
 
@@ -265,8 +265,8 @@ fn volunteers_have_no_more_here_than_they_may() {
         let digest = digest_of(&mut &text(letter, long)[..]).unwrap();
         files.upload(who, &digest, 0, long as u64).map(drop)
     };
-    let over = |refused: std::result::Result<(), Refusal>| match refused {
-        Err(Refusal::Over(over)) => over,
+    let over = |refused: std::result::Result<(), NotTaken>| match refused {
+        Err(NotTaken::Over(over)) => over,
         other => panic!("{other:?}"),
     };
     let kept = put(&files, anna, &text(b'a', 70));

@@ -25,7 +25,7 @@ const SWEPT: Duration = Duration::from_secs(600);
 
 /// Why an upload was not taken.
 #[derive(Debug)]
-pub(crate) enum Refusal {
+pub(crate) enum NotTaken {
     /// Go on from here.
     Offset(u64),
     /// Another upload of the same content is under way.
@@ -41,9 +41,9 @@ pub(crate) enum Refusal {
     Disk(Error),
 }
 
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Refusal {
-        Refusal::Disk(error)
+impl From<Error> for NotTaken {
+    fn from(error: Error) -> NotTaken {
+        NotTaken::Disk(error)
     }
 }
 
@@ -97,13 +97,13 @@ impl Files {
         digest: &str,
         offset: u64,
         bytes: u64,
-    ) -> Result<Upload, Refusal> {
+    ) -> Result<Upload, NotTaken> {
         self.sweep();
         private::folder(&self.shelf(who).join("partial"))?;
         let partial = self.partial(who, digest);
         // Before it is opened: two who write into one file would spoil it.
         if !lock(&self.busy).insert(partial.clone()) {
-            return Err(Refusal::Busy);
+            return Err(NotTaken::Busy);
         }
         let files = self.clone();
         let alone = Alone { files, partial };
@@ -112,7 +112,7 @@ impl Files {
             (options.create(true).truncate(false).write(true).read(true)).open(&alone.partial)?;
         let there = file.seek(SeekFrom::End(0))?;
         if there != offset && offset > 0 {
-            return Err(Refusal::Offset(there));
+            return Err(NotTaken::Offset(there));
         }
         if there != offset {
             file.set_len(0)?;
@@ -132,7 +132,7 @@ impl Files {
     }
 
     /// Lets so many bytes come in, all or none: then two uploads never stand half done in each other's way.
-    fn let_in(&self, who: Who, bytes: u64) -> Result<Counted, Refusal> {
+    fn let_in(&self, who: Who, bytes: u64) -> Result<Counted, NotTaken> {
         let whose = match who {
             Who::Trusted => None,
             Who::Volunteer(number) => {
@@ -145,7 +145,7 @@ impl Files {
                     self.drop_older(FORGOTTEN, vec![shelf.join("partial"), shelf]);
                     self.allowance.take(number, bytes)
                 });
-                taken.map_err(Refusal::Over)?;
+                taken.map_err(NotTaken::Over)?;
                 Some((self.allowance.clone(), number))
             }
         };
@@ -163,7 +163,7 @@ impl Files {
             if let Some((allowance, number)) = &counted.whose {
                 allowance.give(*number, bytes);
             }
-            return Err(Refusal::Room(no_room));
+            return Err(NotTaken::Room(no_room));
         }
         counted.bytes = bytes;
         Ok(counted)
@@ -201,10 +201,10 @@ impl Files {
 
 impl Upload {
     /// Takes the next bytes.
-    pub(crate) fn write(&mut self, piece: &[u8]) -> Result<(), Refusal> {
+    pub(crate) fn write(&mut self, piece: &[u8]) -> Result<(), NotTaken> {
         let written = self.written + piece.len() as u64;
         if written > self.bytes {
-            return Err(Refusal::Long);
+            return Err(NotTaken::Long);
         }
         self.file.write_all(piece)?;
         self.written = written;
@@ -214,7 +214,7 @@ impl Upload {
     }
 
     /// That was all for now. When it is all of the file, the digest is checked.
-    pub(crate) fn finish(mut self) -> Result<Stored, Refusal> {
+    pub(crate) fn finish(mut self) -> Result<Stored, NotTaken> {
         let (bytes, complete) = (self.written, self.written == self.bytes);
         if complete {
             // From the beginning: the first part may have come with another request, or before a restart.
@@ -223,7 +223,7 @@ impl Upload {
             let (files, partial): (&Files, &Path) = (&self.alone.files, &self.alone.partial);
             if !is_right {
                 files.remove(partial);
-                return Err(Refusal::Digest);
+                return Err(NotTaken::Digest);
             }
             // The same may have been uploaded before: it is there once. Whoever sweeps sees the one or the other, and never takes
             // the new one for the old.

@@ -135,41 +135,41 @@ fn too_much(over: Over, bytes: u64, allowed: Allowed) -> Fault {
 }
 
 /// Why an upload of so many bytes is not taken, in words.
-fn refused(refusal: files::Refusal, bytes: u64, allowed: Allowed) -> Fault {
+fn refused(refusal: files::NotTaken, bytes: u64, allowed: Allowed) -> Fault {
     match refusal {
-        files::Refusal::Offset(there) => Fault::new(
+        files::NotTaken::Offset(there) => Fault::new(
             StatusCode::CONFLICT,
             format!("{there} bytes of it are here"),
             format!("go on with offset={there}, or begin anew with offset=0"),
         ),
-        files::Refusal::Busy => Fault::new(
+        files::NotTaken::Busy => Fault::new(
             StatusCode::CONFLICT,
             "somebody else uploads the same content",
             "ask in a moment how much of it is stored",
         ),
-        files::Refusal::Digest => Fault::new(
+        files::NotTaken::Digest => Fault::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             "the content does not have this digest",
             "upload it again from the beginning",
         ),
-        files::Refusal::Long => Fault::bad(
+        files::NotTaken::Long => Fault::bad(
             "more bytes came than were announced",
             "say how many the whole file has",
         ),
-        files::Refusal::Room(NoRoom::Now) => Fault::new(
+        files::NotTaken::Room(NoRoom::Now) => Fault::new(
             StatusCode::SERVICE_UNAVAILABLE,
             format!("there is no room for {bytes} bytes under the cap on the disk"),
             "ask again: tasks that end make room",
         ),
-        files::Refusal::Room(NoRoom::Ever) => Fault::new(
+        files::NotTaken::Room(NoRoom::Ever) => Fault::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             format!(
                 "{bytes} bytes are more than is free under the cap on the disk, and no other task will make room"
             ),
             "serve it with a larger cap on the disk",
         ),
-        files::Refusal::Over(over) => too_much(over, bytes, allowed),
-        files::Refusal::Disk(error) => Fault::disk(&error),
+        files::NotTaken::Over(over) => too_much(over, bytes, allowed),
+        files::NotTaken::Disk(error) => Fault::disk(&error),
     }
 }
 

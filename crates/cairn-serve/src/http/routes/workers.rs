@@ -6,8 +6,8 @@ use crate::http::Shared;
 use crate::http::desk::{Ask, client_of};
 use crate::http::fault::{Fault, Reply};
 use crate::http::types::{
-    Exchange, Exchanged, Heard, Heartbeat, Join, Joined, Lease, LeaseRequest, Problem,
-    ReturnRequest,
+    Exchange, Exchanged, Heard, Heartbeat, Join, Joined, LONGEST_WAIT, Lease, LeaseRequest,
+    Problem, ReturnRequest, SPEEDS,
 };
 use crate::near;
 use crate::tokens::Who;
@@ -18,11 +18,6 @@ use axum::{Extension, Json};
 use cairn_engine::{Granted, Offer, WorkerId};
 use serde::de::DeserializeOwned;
 use std::time::Duration;
-
-/// Long polls are no longer than this.
-// Each holds a connection, also for somebody who is gone without a word. Workers of ours ask for 25 s, below what proxies cut off;
-// more than a minute would save hardly a request.
-const LONGEST_WAIT: f64 = 60.0;
 
 /// Names and tags have no more bytes, and a worker no more tags, than these.
 // They are in the store, in memory for as long as the worker is remembered, and in every status: a stranger with a volunteer's token
@@ -35,9 +30,6 @@ const MOST_CPUS: u32 = 100_000;
 /// A worker stays no longer than so many seconds, if it says how long: three centuries.
 // A judgement: beyond any machine, and as microseconds far from the end of 64 bits.
 const LONGEST_STAY: f64 = 1e10;
-/// The slowest and the fastest worker that there may be, beside a usual machine.
-// The engine keeps thousandths as a whole number, which must be neither 0 nor too large for it.
-const SPEEDS: std::ops::RangeInclusive<f64> = 0.001..=1e6;
 /// So often a worker is to be heard of within the silence after which it is lost.
 // One heartbeat may be lost on the way and the next be slow. Far more often would only be more requests.
 const BEATS: f64 = 3.0;

@@ -2,15 +2,12 @@
 
 use super::{POLL_SECONDS, Talk, Word, attempt, key, to_return};
 use crate::client::CallError;
-use crate::http::types::{Attempt, Exchange, Exchanged, Return, Worth};
+use crate::http::types::{Attempt, Exchange, Exchanged, MOST_AT_ONCE, Return, Worth};
 use crate::mutex::lock;
 use crate::work::carry;
 use cairn_engine::{Cause, Outcome, Task, Token, WorkerId};
 use std::sync::atomic::Ordering;
 
-/// So many tasks are asked for at once.
-// A server refuses whoever asks for more.
-const MOST_WANTED: usize = 10_000;
 /// So often the outputs of one result are uploaded again.
 // Once is enough where files were lost with the server's disk. One that loses them every time has a fault that no upload mends:
 // then it counts as away, and is asked again later.
@@ -37,7 +34,7 @@ impl Talk {
         };
         let request = Exchange {
             returns: returns.iter().map(back).collect(),
-            want: want.min(MOST_WANTED) as u32,
+            want: want.min(MOST_AT_ONCE) as u32,
             // A receipt must not wait for a task.
             wait_seconds: if returns.is_empty() {
                 POLL_SECONDS

@@ -34,10 +34,10 @@ impl Window<'_> {
         for (serial, call) in doubtful {
             let seen = listed.iter().find(|l| l.serial == Some(serial));
             // A short job may have come and gone between the call and this look: then its own word is all that is left of it.
-            let mut said = call.tasks().filter_map(|t| cluster.exit(t));
+            let mut word = call.tasks().filter_map(|t| cluster.exit(t));
             let job = match seen {
                 Some(seen) => Some(seen.job.clone()),
-                None => said.any(|exit| exit.serial == serial).then(String::new),
+                None => word.any(|exit| exit.serial == serial).then(String::new),
             };
             if let Some(job) = job {
                 self.change(Event::Job { serial, job }, write)?;
@@ -127,11 +127,11 @@ impl Window<'_> {
                 self.missed.remove(&(serial, place - first));
                 continue;
             }
-            let said = cluster
+            let word = cluster
                 .exit(place)
                 // The word of an earlier attempt counts only if it ended well: then nothing is to be done again.
                 .filter(|e| e.code == 0 || e.serial == serial);
-            let code = match said {
+            let code = match word {
                 Some(exit) => Some(exit.code),
                 // Its word may be on its way from another machine's disk: only after some looks is there none.
                 None if !self.misses(serial, place - first) => continue,

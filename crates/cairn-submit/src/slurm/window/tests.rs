@@ -365,7 +365,7 @@ fn play(window: &mut Window<'_>, fake: &mut Fake<'_>, journal: &mut Vec<Event>, 
 
 fn wishes(random: &mut Random) -> Wishes {
     Wishes {
-        most_queued: random.random_range(1..20),
+        most_queued: Some(random.random_range(1..20)),
         most_in_array: random.random_range(1..6),
     }
 }
@@ -602,18 +602,18 @@ fn a_policy_or_a_dependency_that_never_yields_is_an_error_and_a_limit_is_not() {
     }
     let handover = handover(3, 0.0, &mut Random::seed_from_u64(1));
     let wishes = Wishes {
-        most_queued: 10,
+        most_queued: Some(10),
         most_in_array: 4,
     };
-    for (said, ends) in [
+    for (printed, ends) in [
         ("Job violates accounting/QOS policy", true),
         ("Job dependency problem", true),
         ("QOSMaxSubmitJobPerUserLimit", false),
     ] {
         let mut window = Window::new(&handover, wishes, &[]);
-        let mut cluster = Strict(said);
+        let mut cluster = Strict(printed);
         let steps = (0..10).map(|_| window.step(&mut cluster, &mut |_| Ok(()), &mut |_| {}));
-        assert_eq!(steps.filter(Result::is_err).count() > 0, ends, "{said}");
+        assert_eq!(steps.filter(Result::is_err).count() > 0, ends, "{printed}");
     }
 }
 
@@ -685,7 +685,7 @@ impl Cluster for Board {
 }
 
 const ONE_BY_ONE: Wishes = Wishes {
-    most_queued: 3,
+    most_queued: Some(3),
     most_in_array: 1,
 };
 
@@ -745,7 +745,7 @@ fn tasks_that_sbatch_would_be_told_apart_are_no_array() {
         ..Handover::default()
     };
     let wishes = Wishes {
-        most_queued: usize::MAX,
+        most_queued: None,
         most_in_array: 10,
     };
     let mut window = Window::new(&handover, wishes, &[]);

@@ -1,7 +1,7 @@
 //! The next task where files are kept under a cap. Knows no rule: that is the space's.
 
-use super::{News, NoRoom, Order, Whereabouts, Window, nice};
-use cairn_dag::{narrow, wide};
+use super::{News, NoRoom, Order, Window, nice};
+use cairn_dag::narrow;
 
 impl Window<'_> {
     /// The next call under a cap: a task at a time.
@@ -12,10 +12,7 @@ impl Window<'_> {
     ) -> Option<Order> {
         if !self.failed.is_empty() {
             for place in 0..narrow(self.standing.len()) {
-                if self.standing[wide(place)] == Whereabouts::Waiting && self.bad_parent(place) {
-                    self.standing[wide(place)] = Whereabouts::Aborted;
-                    tell(News::Ended(place, Whereabouts::Aborted));
-                }
+                self.abort_below(place, tell);
             }
         }
         let failed = std::mem::take(&mut self.failed);
@@ -24,14 +21,14 @@ impl Window<'_> {
             space.given_up(&self.standing, &failed);
         }
         // After failures were told to the space, which must know of them whether or not there is room in the queue.
-        if queued >= self.wishes.most_queued {
+        if (self.wishes.most_queued).is_some_and(|most| queued >= most) {
             return None;
         }
         let is_gone = |place: u32| !alive.contains(&place);
         let mut chosen = space.choose(&is_gone);
         // Nothing is under way that could make room, and nobody's earlier job is.
         if chosen.is_none() && queued == 0 && alive.is_empty() && space.has_ready() {
-            match space.replan(&self.standing) {
+            match space.replan() {
                 Ok(()) => chosen = space.choose(&is_gone),
                 Err(no_room) => self.no_room = Some(no_room),
             }

@@ -8,6 +8,7 @@ use super::super::world;
 use crate::failure::Failure;
 use crate::plural::counted;
 use cairn_dag::{Flow, TaskId};
+use cairn_plan::Work;
 use cairn_plan::policy::Rule;
 use cairn_serve::http::Left;
 use cairn_serve::{About, Found};
@@ -45,7 +46,7 @@ pub(super) fn again(
     let orders = Orders::new(rest.dag(), Some(&seconds), Some(&plan));
     let candidates = orders.candidates(rematch.rivals(), stop);
     let rivals = candidates.iter().map(|(rule, o)| (rule.name(), &o[..]));
-    let found = rematch.winner(&rivals.collect::<Vec<_>>(), SEED, stop);
+    let found = rematch.winner(&rivals.collect::<Vec<_>>(), SEED, &Work::until(stop));
     let Some(found) = found.map_err(|e| world::failed(&e, &rest))? else {
         return Ok(None);
     };

@@ -6,7 +6,7 @@ use crate::commands::contender::name;
 use crate::commands::disk::Planned;
 use crate::commands::durations::OverTime;
 use crate::commands::memory;
-use crate::commands::reasons::{how, proof_json, steps_proved, verdict_words};
+use crate::commands::reasons::{how, proof_json, verdict_words};
 use crate::commands::worth::{self, Beside};
 use crate::input::Read;
 use crate::layout;
@@ -76,10 +76,7 @@ impl Report<'_> {
     }
 
     fn largest_gap(&self) -> (usize, u32) {
-        let (bound, reached) = (&self.found.plan.bound, &self.found.reached.profile);
-        let gaps = bound.iter().zip(reached).map(|(b, p)| b - p).enumerate();
-        let largest = gaps.max_by_key(|&(t, gap)| (gap, std::cmp::Reverse(t)));
-        largest.unwrap_or((0, 0))
+        self.found.plan.largest_gap(&self.found.reached.profile)
     }
 
     pub(super) fn json(&self, arrays: bool) -> Value {
@@ -106,7 +103,7 @@ impl Report<'_> {
             "sources": dag.sources().count(), "sinks": dag.sinks().count(),
             "area": reached, "area_bound": area(&plan.bound), "area_ratio": self.ratio(reached),
             "verdict": self.verdict().name(), "proof": proof_json(plan, flow),
-            "bound_checked": { "proved": steps_proved(plan), "steps": plan.bound.len() },
+            "bound_checked": { "proved": plan.steps_proved(), "steps": plan.bound.len() },
             "largest_gap": { "step": step, "gap": gap },
             "memory": { "peak": self.found.peak, "unit": "results" },
             "composite": plan.survey().blocks().is_composite(), "blocks": plan.survey().blocks().len(),
@@ -216,6 +213,7 @@ impl Report<'_> {
         // Chosen by eye: two lines of names on most terminals.
         const SHOWN: usize = 12;
         let first: Vec<String> = (self.found.reached.order.iter().take(SHOWN))
+            // One name a line at the worst: beside the twelve columns of the row's own name, and with its comma.
             .map(|&task| layout::whole(&layout::short(&flow.shown(task), width - 13)))
             .collect();
         let more = match dag.len() > SHOWN {
@@ -224,6 +222,7 @@ impl Report<'_> {
         };
         text += &line("order", &format!("{}{more}", first.join(", ")));
         if !out.quiet {
+            // As far in as the rows above have their words: the name of this row takes the place of twelve blanks.
             let next = layout::pairs(&self.next(), 12, width);
             text += &next.replacen("            ", "  next      ", 1);
         }
@@ -243,7 +242,7 @@ impl Report<'_> {
             area(&self.found.plan.bound),
             100.0 * self.ratio(reached)
         );
-        let searched = self.found.plan.checked.steps.len() - steps_proved(&self.found.plan);
+        let searched = self.found.plan.checked.steps.len() - self.found.plan.steps_proved();
         if searched > 0 && self.verdict() != Verdict::Optimal {
             let steps = self.found.plan.bound.len();
             words += &format!(

@@ -178,7 +178,7 @@ fn every_printed_reason_is_literally_true() {
             let component = &mut limits.decide.component;
             (component.enumerate, component.beam, component.steps) = (false, 1, 2_000);
         }
-        let mut plan = plan(flow.dag(), &limits, &|| false);
+        let mut plan = plan(flow.dag(), &limits, &mut cairn_plan::Work::unlimited());
         plan.checked = foresee(&flow, &plan);
         if plan.verdict != Verdict::NoneExists {
             continue;

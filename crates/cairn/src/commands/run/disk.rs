@@ -23,7 +23,7 @@ const MOST_SAFETY: f64 = 1000.0;
 
 /// The flags, checked.
 pub(crate) fn checked(
-    flags: &cli::Disk,
+    flags: &cli::DiskFlags,
     safety: f64,
     ignores_files: bool,
 ) -> Result<Option<Disk>, Failure> {
@@ -85,7 +85,7 @@ pub(crate) fn layout(
     part: &Part<'_>,
     minds_files: bool,
     quick: &dyn Fn() -> Vec<TaskId>,
-    said: &dyn Fn(&str),
+    tell: &dyn Fn(&str),
 ) -> Result<Option<Layout>, Failure> {
     let flow = part.flow;
     let Some(caps) = caps else {
@@ -97,7 +97,7 @@ pub(crate) fn layout(
         return match Model::marked(flow, None) {
             Ok(model) => Ok(Some(laid_out(flow, &model, None))),
             Err(error) => {
-                said(&format!(
+                tell(&format!(
                     "warning: temporary files are not deleted: {error}"
                 ));
                 Ok(None)
@@ -113,7 +113,7 @@ pub(crate) fn layout(
     let mut model = Model::marked(flow, Some(caps)).map_err(|error| refused(flow, &error))?;
     let unknown = model.files.unknown.len();
     if unknown > 0 {
-        said(&format!(
+        tell(&format!(
             "the size of {} is not known: each kind of task begins with one, until it is measured; --size-of and \
              --default-size give sizes",
             counted(unknown, "file")

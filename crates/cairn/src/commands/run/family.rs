@@ -11,7 +11,7 @@ use crate::limits;
 use crate::output::Output;
 use cairn_engine::{Rules, Shape, Task};
 use cairn_formats::Run;
-use cairn_serve::run::{FamilySetup, Work, run_family};
+use cairn_serve::run::{FamilySetup, TaskPrograms, run_family};
 use cairn_serve::spawn::Program;
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ impl Cells<'_> {
     }
 }
 
-impl Work for Cells<'_> {
+impl TaskPrograms for Cells<'_> {
     fn program(&self, task: Task, _: u32, log: PathBuf) -> Option<Program> {
         Some(Program::new(line(self.run(task))?, log))
     }
@@ -69,7 +69,7 @@ pub(super) fn run(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<
         command: wanted.line(),
         shape,
         until,
-        work: &cells,
+        programs: &cells,
         rules: rules.clone(),
         slots: settings.cpus,
     };

@@ -4,7 +4,7 @@ use super::report::Told;
 use cairn_dag::{Flow, TaskId};
 use cairn_engine::Task;
 use cairn_formats::{Job, Jobs, Run};
-use cairn_serve::run::{FlowWork, Work};
+use cairn_serve::run::{FlowPrograms, TaskPrograms};
 use cairn_serve::spawn::{Line, Program};
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -61,7 +61,7 @@ impl Told for Programs {
     }
 }
 
-impl Work for Programs {
+impl TaskPrograms for Programs {
     fn program(&self, task: Task, attempt: u32, log: PathBuf) -> Option<Program> {
         let Job {
             run,
@@ -93,7 +93,7 @@ impl Work for Programs {
     }
 }
 
-impl FlowWork for Programs {
+impl FlowPrograms for Programs {
     fn directory(&self, task: TaskId) -> Option<PathBuf> {
         self.jobs.job(task).directory.map(|d| d.into_owned())
     }

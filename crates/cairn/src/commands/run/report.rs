@@ -4,13 +4,13 @@ use super::disk;
 use crate::failure::Failure;
 use crate::layout;
 use crate::output::Output;
-use crate::plural::counted;
+use crate::plural::{counted, span};
 use crate::screen;
 use cairn_dag::plain;
 use cairn_engine::{Cause, Moment, Task, Token};
 use cairn_formats::size;
 use cairn_serve::Usage;
-use cairn_serve::run::{Counts, Failed, HalfMade, News, Summary, Work};
+use cairn_serve::run::{Counts, Failed, HalfMade, News, Summary, TaskPrograms};
 use cairn_serve::spawn::tail;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -29,7 +29,7 @@ const TAIL: usize = 10;
 const FEW: usize = 10;
 
 /// Tasks that people are told of.
-pub(super) trait Told: Work {
+pub(super) trait Told: TaskPrograms {
     /// What people call the task.
     fn shown(&self, task: Task) -> Cow<'_, str>;
 
@@ -424,17 +424,5 @@ fn print_line(value: &Value) {
     if screen::write_json(&mut line, value).is_ok() {
         line.push(b'\n');
         let _ = std::io::stdout().lock().write_all(&line);
-    }
-}
-
-/// A time with two digits or so.
-fn span(seconds: f64) -> String {
-    let whole = seconds.round() as u64;
-    match whole {
-        // Up to a hundred of a unit: "95 s" and "90 min" need no decimals, "1.6 min" would.
-        0..10 => format!("{seconds:.1} s"),
-        10..100 => format!("{whole} s"),
-        100..6000 => format!("{} min", (seconds / 60.0).round()),
-        _ => format!("{:.1} h", seconds / 3600.0),
     }
 }

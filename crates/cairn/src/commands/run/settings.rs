@@ -4,10 +4,11 @@ use super::saved::Report;
 use crate::cli;
 use crate::commands::caps;
 use crate::commands::family::Wanted;
+use crate::commands::runnable::{pool, template};
 use crate::failure::Failure;
+use crate::input::Named;
 use crate::spare;
 use crate::states;
-use cairn_dag::plain;
 use cairn_formats::Template;
 use cairn_serve::store::{Store, Sync};
 use std::path::PathBuf;
@@ -41,7 +42,7 @@ impl Settings {
         let memory = (flags.memory.as_deref()).map(|text| caps::size("--memory", text));
         let input = flags.workflow.input();
         let template = template(flags.run.as_deref())?;
-        check_report(&flags, &input)?;
+        check_files(&flags, &input)?;
         Ok(Settings {
             cpus,
             pools: pools?,
@@ -87,38 +88,13 @@ impl Settings {
     }
 }
 
-/// Neither the workflow nor a log is written over.
-fn check_report(flags: &cli::Run, input: &cli::Input) -> Result<(), Failure> {
+/// What is read can be, and none of it is written over.
+fn check_files(flags: &cli::Run, input: &cli::Input) -> Result<(), Failure> {
     let cure = "give another name to --report";
-    let read: Vec<_> = flags.times.times.iter().chain([&input.file]).collect();
+    let read = Named::of("the workflow", [&input.file]);
+    let read = read.logs(&flags.times).checked()?;
     match &flags.report {
-        Some(path) => spare::none_of(&read, path, cure),
+        Some(path) => spare::none_of(&read.paths(), path, cure),
         None => Ok(()),
-    }
-}
-
-/// The command of tasks that have none.
-pub(crate) fn template(line: Option<&str>) -> Result<Option<Template>, Failure> {
-    let template = line.map(|line| {
-        let cure = "such as --run './simulate --seed {name}'";
-        Template::new(line)
-            .map_err(|e| Failure::usage(format!("--run: {}", plain(&e.to_string())), cure))
-    });
-    template.transpose()
-}
-
-pub(crate) fn pool(text: &str) -> Result<(String, u32), Failure> {
-    let wrong = || {
-        Failure::usage(
-            format!("--pool {} is no name and number", plain(text)),
-            "such as --pool licence=4",
-        )
-    };
-    // From the right, as names may have an equals sign.
-    let (name, many) = text.rsplit_once('=').ok_or_else(wrong)?;
-    let many = many.trim().parse().map_err(|_| wrong())?;
-    match name.trim() {
-        "" => Err(wrong()),
-        name => Ok((name.to_owned(), many)),
     }
 }

@@ -7,6 +7,7 @@ use crate::cli::Policy;
 use crate::limits::Clock;
 use cairn_dag::{Flow, TaskId};
 use cairn_engine::Keeper;
+use cairn_plan::Work;
 use cairn_serve::{About, Found};
 use cairn_sim::{ListOrders, faster_list};
 use std::sync::Arc;
@@ -67,7 +68,11 @@ fn fastest(
     };
     let dag = flow.dag();
     // A quick one: which list wins hangs on the disk more than on the last step of an order.
-    let plan = cairn_plan::plan(dag, &cairn_plan::PlanEffort::quick(), &stop);
+    let plan = cairn_plan::plan(
+        dag,
+        &cairn_plan::PlanEffort::quick(),
+        &mut cairn_plan::Work::until(&stop),
+    );
     let seconds = flow.imputed_seconds();
     let orders = Orders::new(dag, seconds.as_deref(), Some(&plan));
     let given = ListOrders {
@@ -77,5 +82,5 @@ fn fastest(
         planned: Some((orders.of(Policy::Ic), orders.of(Policy::PathPlus))),
     };
     let known = seconds.unwrap_or_else(|| vec![1.0; dag.len()]);
-    faster_list(dag, &given, &known, keeper, workers, &stop)
+    faster_list(dag, &given, &known, keeper, workers, &Work::until(&stop))
 }

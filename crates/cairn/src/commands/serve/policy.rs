@@ -11,12 +11,6 @@ use std::time::Duration;
 /// The key in the store.
 const KEPT: &str = "trust-policy";
 
-/// What holds where nobody says otherwise.
-// Two equal results: the least that one liar cannot bring about.
-const QUORUM: u32 = 2;
-// Ten minutes: a judgement, which `--deadline` and ten times a task's own time correct.
-const DEADLINE: u64 = 600_000_000;
-
 /// The numbers of a state. They hold at every start: results that wait were asked for by them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Numbers {
@@ -35,6 +29,31 @@ pub(super) struct Asked {
     pub(super) deadline: Option<Duration>,
     /// Whether the disk has a cap.
     pub(super) is_capped: bool,
+}
+
+impl Asked {
+    /// Refuses a quorum that the volunteers of a new state never come to.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        let quorum = self.quorum.unwrap_or(Distrust::default().quorum);
+        match self.volunteers {
+            0 => Ok(()),
+            volunteers => enough(volunteers, quorum),
+        }
+    }
+}
+
+/// Whether so many volunteers can ever agree.
+fn enough(clients: u32, quorum: u32) -> Result<(), Failure> {
+    let agree = Distrust::of_quorum(quorum).agree();
+    match clients < agree {
+        false => Ok(()),
+        true => Err(Failure::usage(
+            format!(
+                "--quorum {quorum} needs {agree} equal results of different volunteers, and there are tokens for {clients}: none would ever count"
+            ),
+            format!("give --volunteers {agree} or more, or a smaller --quorum"),
+        )),
+    }
 }
 
 pub(super) struct Policy {
@@ -64,12 +83,13 @@ impl Policy {
             ));
         }
         let deadline = asked.deadline.map(|time| time.as_micros() as u64);
+        let usual = Distrust::default();
         let numbers = Numbers {
             // What the state has goes before what is usual: results that wait were asked for under it.
-            quorum: (asked.quorum.or(before.as_ref().map(|b| b.quorum))).unwrap_or(QUORUM),
+            quorum: (asked.quorum.or(before.as_ref().map(|b| b.quorum))).unwrap_or(usual.quorum),
             replicate_all: asked.replicate_all || before.as_ref().is_some_and(|b| b.replicate_all),
             deadline_micros: (deadline.or(before.as_ref().map(|b| b.deadline_micros)))
-                .unwrap_or(DEADLINE),
+                .unwrap_or(usual.deadline.0),
         };
         if let Some(before) = before.as_ref().filter(|b| b.quorum > numbers.quorum) {
             return Err(Failure::usage(
@@ -83,16 +103,7 @@ impl Policy {
                 ),
             ));
         }
-        let agree = Distrust::of_quorum(numbers.quorum).agree();
-        if clients < agree {
-            return Err(Failure::usage(
-                format!(
-                    "--quorum {} needs {agree} equal results of different volunteers, and there are tokens for {clients}: none would ever count",
-                    numbers.quorum
-                ),
-                format!("give --volunteers {agree} or more, or a smaller --quorum"),
-            ));
-        }
+        enough(clients, numbers.quorum)?;
         Ok(Some(Policy {
             numbers,
             before,

@@ -19,6 +19,7 @@ use cairn_show::{
 };
 use cairn_sim::{Interval, Measure, Ratio, Study};
 use serde_json::{Map, Value, json};
+use std::cmp::Ordering;
 
 /// The first policy on as many workers that stay.
 pub(super) struct Steady {
@@ -197,13 +198,11 @@ impl Report<'_> {
             );
         }
         if let Some(price) = self.flags.questions.price {
-            let hours = self.study.summary(0, Measure::WorkerTime).mean / 3600.0;
-            words += &format!(" It costs {}", money(price * hours));
+            words += &format!(" It costs {}", money(self.study.cost(0, price).mean));
             if let Some(steady) = &self.steady {
-                let hours = steady.study.summary(0, Measure::WorkerTime).mean / 3600.0;
                 words += &format!(
                     "; on workers that stay, {} and {}",
-                    money(steady.price * hours),
+                    money(steady.study.cost(0, steady.price).mean),
                     self.time(steady.study.summary(0, Measure::Makespan).mean, None)
                 );
             }
@@ -264,7 +263,7 @@ impl Report<'_> {
                     row.push(format!("{:.2}", self.study.within(p, deadline).0));
                 }
                 if let Some(price) = self.flags.questions.price {
-                    row.push(money(price * mean(p, Measure::WorkerTime) / 3600.0));
+                    row.push(money(self.study.cost(p, price).mean));
                 }
                 row
             })
@@ -329,12 +328,14 @@ impl Report<'_> {
     fn verdict(&self, other: usize, ratio: &Ratio) -> String {
         let (first, other) = (&self.policies[0], &self.policies[other]);
         let more = 100.0 * (ratio.mean - 1.0).abs();
-        match ratio.ends() {
-            None => "one run tells nothing of chance".to_owned(),
-            Some(i) if i.high < 1.0 => format!("{first} is {more:.1} % faster"),
-            Some(i) if i.low > 1.0 => format!("{first} is {more:.1} % slower"),
-            Some(_) if ratio.all_equal => format!("{first} and {other} took the same time"),
-            Some(_) => format!("a tie: {first} and {other} cannot be told apart"),
+        match ratio.side() {
+            _ if ratio.ends().is_none() => "one run tells nothing of chance".to_owned(),
+            Ordering::Less => format!("{first} is {more:.1} % faster"),
+            Ordering::Greater => format!("{first} is {more:.1} % slower"),
+            Ordering::Equal if ratio.all_equal => {
+                format!("{first} and {other} took the same time")
+            }
+            Ordering::Equal => format!("a tie: {first} and {other} cannot be told apart"),
         }
     }
 
@@ -491,13 +492,8 @@ fn digits(value: f64) -> usize {
 
 /// What a policy costs at a price of a worker's hour.
 fn cost_json(study: &Study, policy: usize, price: f64) -> Value {
-    let hour = price / 3600.0;
-    let time = study.summary(policy, Measure::WorkerTime);
-    let ends = time.ends().map(|i| Interval {
-        low: i.low * hour,
-        high: i.high * hour,
-    });
-    estimate_json(time.mean * hour, ends, time.all_equal)
+    let cost = study.cost(policy, price);
+    estimate_json(cost.mean, cost.ends(), cost.all_equal)
 }
 
 /// A sum of money; the currency is that of the price.

@@ -11,26 +11,21 @@ use crate::layout;
 use crate::limits::Clock;
 use crate::output::Output;
 use cairn_dag::TaskId;
-use cairn_engine::{Keeper, caps_between};
 use cairn_formats::size;
+use cairn_plan::Work;
 use cairn_sim::{
-    Admission, ListKind, ListOrders, Measure, Options, SimulateError, Study, TimeByCap, endings,
-    fastest_first, mean_time, play_lists,
+    Admission, ListKind, ListOrders, Options, SimulateError, Study, TimeByCap, endings,
+    fastest_first, play_lists, time_by_cap,
 };
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// Runs in which priorities are compared, and those of a point of the curve.
-// Judgements: seven lists are played twelve times before anything is shown. The curve is looked at, not reckoned with: a point
-// needs no interval.
+/// Runs in which priorities are compared.
+// A judgement: seven lists are played twelve times before anything is shown.
 const CONTEST: usize = 12;
-const POINT: usize = 4;
 /// Most runs of each policy that starts whatever fits.
 // A share of runs that stop for good is told, and fifty tell it to some 14 % at the worst.
 const NAIVE: usize = 50;
-/// Caps of the curve.
-// Chosen by eye: enough for a curve with a knee, and each costs three lists.
-const POINTS: usize = 8;
 
 /// The lists, in the order in which equally fast ones are taken.
 const LISTS: [ListKind; 7] = [
@@ -108,7 +103,7 @@ impl<'f> Tight<'f> {
             runs: CONTEST.min(options.runs),
             // Not the runs that are shown: they would flatter the choice.
             seed: options.seed.wrapping_add(1),
-            stop: Some(&stop),
+            work: Work::until(&stop),
             ..Options::default()
         };
         let all = tight.priorities.len();
@@ -165,47 +160,27 @@ impl<'f> Tight<'f> {
         let options = |runs: usize| Options {
             runs: runs.min(options.runs),
             seed: options.seed,
-            stop: Some(&stop),
+            work: Work::until(&stop),
             ..Options::default()
         };
-        let endless = Arc::new(Admission::FitsNow {
-            storage: self.ground.storage().clone(),
-            cap: Keeper::NO_CAP,
-        });
-        let all = self.priorities.len();
-        let free = self.played(&endless, all, read, scene, &options(POINT))?;
-        let best = |study: &Study| {
-            let least = fastest_first(study).first().copied().unwrap_or(0);
-            (mean_time(study, least), least)
-        };
-        let free = free.map(|study| {
-            let (time, policy) = best(&study);
-            (time, study.summary(policy, Measure::PeakDisk).mean)
-        });
-        let free = free.unwrap_or((f64::NAN, self.ground.storage().total() as f64));
         let naive = self.naive(policies, read, scene, &options(NAIVE))?;
-        let mut curve = TimeByCap::default();
-        let least = self.ground.lean.peak;
-        let caps = caps_between(least, (free.1 as u64).max(least), POINTS);
-        for cap in caps {
-            if stop() {
-                break;
-            }
-            let admission = Arc::new(Admission::Kept(Box::new(self.ground.keeper(cap))));
-            // Those that were fastest under the cap asked for: all seven would take more than twice as long.
-            if let Some(study) = self.played(&admission, 3, read, scene, &options(POINT))? {
-                let (time, policy) = best(&study);
-                curve.push(cap, time, self.priorities[policy].0);
-            }
-        }
+        let curve = time_by_cap(
+            read.flow.dag(),
+            (&scene.work, &scene.world),
+            &self.priorities,
+            |cap| self.ground.keeper(cap),
+            self.ground.lean.peak,
+            &options(usize::MAX),
+        );
         world::go_on()?;
+        let curve = curve.map_err(|error| world::failed(&error, &read.flow))?;
         Ok(Told {
-            knee: curve.knee(free.0),
+            knee: curve.knee,
+            free: curve.free,
             about: self.ground.about(),
             assumed: self.ground.assumed(&read.flow),
             value: self.ground.json(&read.flow),
             naive,
-            free,
             curve,
         })
     }

@@ -99,7 +99,7 @@ impl Laboratory<'_> {
         let plan = cairn_plan::plan(
             flow.dag(),
             &limits.effort(),
-            &limits.clock().stop_planning(flow.dag()),
+            &mut cairn_plan::Work::until(&limits.clock().stop_planning(flow.dag())),
         );
         world::go_on()?;
         let orders = Orders::new(flow.dag(), subject.taken.seconds.as_deref(), Some(&plan));
@@ -136,7 +136,7 @@ impl Laboratory<'_> {
                     let options = Options {
                         runs: self.effort(subject).runs,
                         seed: self.options.seed.wrapping_add(1),
-                        ..self.options
+                        ..self.options.clone()
                     };
                     let worlds = std::slice::from_ref(world);
                     let picked = prepared.field.pick(flow, work, worlds, &options)?;
@@ -162,22 +162,13 @@ pub(super) fn ratio_json(ratio: Option<Ratio>) -> Value {
     ratio.as_ref().map_or(Value::Null, estimates::ratio_json)
 }
 
-/// Whether the interval leaves no doubt: below 1, above 1, or neither.
-fn side(ratio: &Ratio) -> std::cmp::Ordering {
-    match ratio.ends() {
-        Some(i) if i.high < 1.0 => std::cmp::Ordering::Less,
-        Some(i) if i.low > 1.0 => std::cmp::Ordering::Greater,
-        _ => std::cmp::Ordering::Equal,
-    }
-}
-
 /// Two or three decimals, bold where the first is surely faster, italic where surely slower.
 pub(super) fn cell_text(ratio: Option<&Ratio>) -> String {
     let Some(ratio) = ratio else {
         return "–".to_owned();
     };
     let number = format!("{:.3}", ratio.mean);
-    match side(ratio) {
+    match ratio.side() {
         std::cmp::Ordering::Less => format!("**{number}**"),
         std::cmp::Ordering::Greater => format!("*{number}*"),
         std::cmp::Ordering::Equal => number,
@@ -189,7 +180,7 @@ pub(super) fn tally<'r>(ratios: impl Iterator<Item = &'r Ratio>) -> [usize; 3] {
     let mut count = [0; 3];
     for ratio in ratios {
         // Less, equal, greater are −1, 0 and 1.
-        count[(side(ratio) as i8 + 1) as usize] += 1;
+        count[(ratio.side() as i8 + 1) as usize] += 1;
     }
     count
 }

@@ -4,8 +4,10 @@ use crate::cli;
 use crate::commands::caps;
 use crate::commands::contender;
 use crate::commands::lookout::Workers;
-use crate::commands::run::{disk, template};
+use crate::commands::run::disk;
+use crate::commands::runnable::template;
 use crate::failure::Failure;
+use crate::input::Named;
 use crate::states;
 use cairn_dag::plain;
 use cairn_formats::Template;
@@ -24,9 +26,11 @@ pub(crate) struct Settings {
 
 impl Settings {
     pub(crate) fn new(flags: cli::Submit) -> Result<Settings, Failure> {
+        let read = Named::of("the workflow", [&flags.input.file]).logs(&flags.times);
+        read.and("a log", &flags.expected.world_from).checked()?;
         let template = template(flags.run.as_deref())?;
         // Every other number is a time, and is kept between its limits later.
-        if flags.slurm.poll.is_nan() {
+        if flags.slurm.poll.is_some_and(f64::is_nan) {
             return Err(Failure::usage(
                 "--poll is no time",
                 "give a time such as --poll 10s",
@@ -49,6 +53,7 @@ impl Settings {
                 ("--watch", flags.slurm.watch),
                 ("--cancel", flags.slurm.cancel),
                 ("--crew", flags.slurm.crew.is_some()),
+                ("--poll", flags.slurm.poll.is_some()),
                 ("--disk", flags.disk.disk.is_some()),
             ];
             if let Some((flag, _)) = slurm_only.iter().find(|(_, is_given)| *is_given) {

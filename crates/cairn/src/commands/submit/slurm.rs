@@ -1,13 +1,14 @@
 //! A submission to Slurm, followed as long as it needs somebody or somebody wants to watch. Decides nothing.
 
 use super::settings::Settings;
-use super::space::Wanted;
+use super::space::Shelved;
 use crate::failure::{Failure, INTERRUPTED_CODE};
 use crate::limits;
 use crate::output::Output;
 use crate::plural::counted;
 use crate::screen;
-use cairn_dag::{plain, wide};
+use cairn_dag::{TaskId, plain, wide};
+use cairn_formats::shell_word;
 use cairn_submit::Handover;
 use cairn_submit::slurm::{
     CREW_JOURNAL, Crew, CrewError, Journal, News, Place, PlaceError, Step, Tools, ToolsError,
@@ -18,7 +19,11 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-pub(super) fn unusable(error: &PlaceError) -> Failure {
+/// Seconds between two looks at the queue where nobody says.
+// A judgement: a task that could start waits for the next look, and a controller serves many who look.
+const POLL: f64 = 5.0;
+
+fn unusable(error: &PlaceError) -> Failure {
     let help = match error {
         PlaceError::Io { .. } => "check that you may write there, and that the disk is not full",
         PlaceError::Damaged(_) | PlaceError::Other { .. } | PlaceError::Path(_) => {
@@ -75,19 +80,29 @@ fn no_crew(error: &CrewError) -> Failure {
     Failure::of(error, plain(help))
 }
 
+/// The order of the submission that a folder holds, by the names of tasks, where it holds one.
+pub(super) fn before(folder: &Path) -> Result<Option<Vec<String>>, Failure> {
+    match folder.join(CREW_JOURNAL).exists() {
+        true => Err(mixed(folder, "a crew (--crew)")),
+        false => Place::order(folder).map_err(|e| unusable(&e)),
+    }
+}
+
+/// The longest array that Slurm takes, if it is here at all. Asked before the plan, which may take a minute.
+pub(super) fn longest_array() -> Result<usize, Failure> {
+    Tools::longest_array().map_err(|e| no_tools(&e))
+}
+
 /// Submits, or takes up again what was submitted before.
 pub(super) fn submit(
     settings: &Settings,
     handover: &Handover,
-    files: &Wanted<'_>,
+    longest: usize,
+    files: Option<(Shelved<'_>, Vec<TaskId>)>,
     folder: &Path,
     out: &Output,
 ) -> Result<(), Failure> {
     let flags = &settings.flags;
-    if folder.join(CREW_JOURNAL).exists() {
-        return Err(mixed(folder, "a crew (--crew)"));
-    }
-    let longest = Tools::longest_array().map_err(|e| no_tools(&e))?;
     let place = Place::open(folder, handover).map_err(|e| unusable(&e))?;
     let opened = Journal::open(&folder.join("journal"));
     let (mut journal, events) = opened.map_err(|e| {
@@ -100,7 +115,7 @@ pub(super) fn submit(
     let lock = lock.map_err(|e| Failure::writing("the journal", &e))?;
     let mut tools = Tools::new(handover, place.clone(), lock);
     let wishes = Wishes {
-        most_queued: flags.slurm.max_queued.map_or(usize::MAX, |n| n as usize),
+        most_queued: flags.slurm.max_queued.map(|n| n as usize),
         // A judgement: one refusal or one loss then concerns a thousand tasks at the most.
         most_in_array: longest.min(1000),
     };
@@ -113,9 +128,9 @@ pub(super) fn submit(
         return out.done(&json!({ "cancelled": ended }), &text);
     }
     let mut reporter = Reporter::new(handover, &place, out);
-    if let Some(caps) = &settings.disk {
-        let space = files.space(caps, flags, handover, out)?;
-        reporter.paths = files.paths();
+    if let Some((files, tasks)) = files {
+        reporter.paths.clone_from(&files.places);
+        let space = files.space(tasks, handover);
         window.keep(space).map_err(|e| refused(&e))?;
     }
     loop {
@@ -135,8 +150,10 @@ pub(super) fn submit(
             Step::Submitted | Step::Unfinished => {}
         }
         // No controller is asked more than twenty times a second, whatever somebody types.
-        let until = Instant::now() + Duration::from_secs_f64(flags.slurm.poll.clamp(0.05, 3600.0));
+        let until = Instant::now()
+            + Duration::from_secs_f64(flags.slurm.poll.unwrap_or(POLL).clamp(0.05, 3600.0));
         while Instant::now() < until && !limits::is_interrupted() {
+            // What people who press Ctrl-C take for at once.
             std::thread::sleep(Duration::from_millis(50));
         }
         if limits::is_interrupted() {
@@ -314,12 +331,11 @@ pub(super) fn submit_crew(
 ) -> Result<(), Failure> {
     let flags = &settings.flags;
     let program = std::env::current_exe().map_err(|e| Failure::writing("this program", &e))?;
-    let serve = serve_arguments(settings, home)?;
     let (program, state) = (utf8(&program)?, utf8(folder)?);
     let home_text = utf8(home)?;
     let script = crew(&Crew {
-        program: &program,
-        serve: &serve,
+        serve: &serve_line(&program, &serve_arguments(settings, home)?),
+        work: &work_line(&program, &home_text),
         home: &home_text,
         state: &state,
         workers,
@@ -328,7 +344,7 @@ pub(super) fn submit_crew(
         if Place::order(folder).map_err(|e| unusable(&e))?.is_some() {
             return Err(mixed(folder, "a job a task"));
         }
-        Tools::longest_array().map_err(|e| no_tools(&e))?;
+        longest_array()?;
     }
     std::fs::create_dir_all(folder).map_err(|e| Failure::writing(&screen::path(folder), &e))?;
     let path = folder.join("crew.sh");
@@ -352,6 +368,22 @@ pub(super) fn submit_crew(
     let text = format!("job {job_text} starts {many}\n");
     let value = json!({ "submitted": true, "job": job, "workers": workers, "folder": state });
     out.done(&value, &text)
+}
+
+/// The server of a crew, as the shell of the job starts it.
+fn serve_line(program: &str, arguments: &[String]) -> String {
+    let words: Vec<_> = arguments.iter().map(|word| shell_word(word)).collect();
+    let (program, words) = (shell_word(program), words.join(" "));
+    format!(r#"{program} serve {words} --state "$state/server" --listen 0.0.0.0:0 --tls"#)
+}
+
+/// A worker of a crew.
+fn work_line(program: &str, home: &str) -> String {
+    let (program, home) = (shell_word(program), shell_word(home));
+    let server = r#""https://$(hostname):$port" --fingerprint "$fingerprint""#;
+    let token = r#"--token-file "$state/server/tokens/worker""#;
+    let jobs = r#"--no-sandbox -j "${SLURM_CPUS_PER_TASK:-1}""#;
+    format!("{program} work {server} \\\n    {token} --shared {home} {jobs}")
 }
 
 /// What `cairn serve` is given inside the job: what `submit` was given, with paths from anywhere.

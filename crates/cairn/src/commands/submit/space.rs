@@ -1,18 +1,16 @@
 //! `submit --disk`: the files of a workflow for a submission that is followed. Decides nothing.
 
-use super::super::caps::{Bytes, Disk};
+use super::super::caps::{Disk, no_free_space};
 use super::super::run::disk;
-use crate::cli;
 use crate::failure::Failure;
 use crate::output::Output;
-use cairn_dag::{Flow, TaskId};
+use cairn_dag::TaskId;
 use cairn_engine::Keeper;
 use cairn_formats::Jobs;
 use cairn_plan::storage::FileId;
-use cairn_serve::{Layout, bytes_at};
+use cairn_serve::{Layout, bytes_at, free_bytes};
 use cairn_submit::Handover;
 use cairn_submit::slurm::{Files, NoRoom, Space};
-use std::cell::OnceCell;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,43 +19,31 @@ use std::time::Duration;
 // As a run has for it.
 const PLANNING: Duration = Duration::from_secs(60);
 
-/// What a cap is held against.
-pub(super) struct Wanted<'f> {
-    pub(super) flow: &'f Flow,
-    pub(super) jobs: &'f Jobs,
-    /// By place.
-    pub(super) tasks: Vec<TaskId>,
-    /// Whether declared files are meant to be here.
-    pub(super) is_here: bool,
-    pub(super) home: &'f Path,
-    /// By file: where it is.
-    pub(super) places: OnceCell<Vec<Option<PathBuf>>>,
+/// The files of a workflow under their cap, and where each of them is.
+pub(super) struct Shelved<'f> {
+    caps: &'f Disk,
+    part: disk::Part<'f>,
+    keeper: Keeper,
+    /// By file.
+    pub(super) places: Vec<Option<PathBuf>>,
 }
 
-impl<'f> Wanted<'f> {
-    /// By file: where it is, once somebody asked for the space.
-    pub(super) fn paths(&self) -> Vec<Option<PathBuf>> {
-        self.places.get().cloned().unwrap_or_default()
-    }
-
-    /// The files under their cap; what is asked for is said on the way.
-    pub(super) fn space(
-        &self,
+impl<'f> Shelved<'f> {
+    /// What a cap is held against; what is to be said of it is said. Nothing is written: asked before the plan, which may take a
+    /// minute.
+    pub(super) fn new(
         caps: &'f Disk,
-        flags: &cli::Submit,
-        handover: &Handover,
+        part: disk::Part<'f>,
+        jobs: &Jobs,
+        is_here: bool,
+        home: &Path,
         out: &Output,
-    ) -> Result<Space<'f>, Failure> {
-        let flow = self.flow;
-        let part = disk::Part {
-            flow,
-            wanted: None,
-            safety: flags.safety,
-        };
+    ) -> Result<Shelved<'f>, Failure> {
+        let flow = part.flow;
         // Any order to begin with: one within the cap is looked for when it is known what lies there.
         let quick = || cairn_plan::policy::outdegree(flow.dag());
-        let said = |text: &str| out.remark(text);
-        let layout = disk::layout(Some(caps), &part, self.is_here, &quick, &said)?;
+        let tell = |text: &str| out.remark(text);
+        let layout = disk::layout(Some(caps), &part, is_here, &quick, &tell)?;
         let Some(Layout {
             storage,
             paths,
@@ -71,27 +57,26 @@ impl<'f> Wanted<'f> {
             let path = paths.get(file.index())?.as_deref()?;
             let producer = storage.producer(file);
             let task = producer.or_else(|| storage.consumers(file).next())?;
-            let folder = self.jobs.job(task).directory;
-            let folder = folder.map_or_else(|| self.home.to_owned(), |f| self.home.join(f));
+            let folder = jobs.job(task).directory;
+            let folder = folder.map_or_else(|| home.to_owned(), |f| home.join(f));
             Some(folder.join(path))
         };
         let places: Vec<Option<PathBuf>> = storage.files().map(place).collect();
         let there = places.iter().flatten().filter_map(|path| bytes_at(path));
-        let most = match caps.cap {
-            Bytes::Given(bytes) => bytes,
-            share @ Bytes::OfFree(_) => {
-                let free = share.in_folder(self.home)?;
-                let of = free.of_free.map_or(1.0, |(share, _)| share);
-                // What lies there already is ours to write over: it counts as free.
-                (there.sum::<u64>() as f64 * of) as u64 + free.bytes
-            }
-        };
+        let most = cap.most.bytes(|| free_bytes(home), there.sum());
         let mut keeper = cap.keeper;
-        keeper.set_cap(most);
-        let shelf = Shelf {
-            places: places.clone(),
-        };
-        let _ = self.places.set(places);
+        keeper.set_cap(most.map_err(|e| no_free_space(home, &e))?);
+        Ok(Shelved {
+            caps,
+            part,
+            keeper,
+            places,
+        })
+    }
+
+    /// The same for a submission of these tasks, by place.
+    pub(super) fn space(self, tasks: Vec<TaskId>, handover: &Handover) -> Space<'f> {
+        let (caps, part) = (self.caps, self.part);
         let planner = move |keeper: &mut Keeper| {
             let planned = part.plan(Some(caps), keeper, PLANNING);
             planned.map_err(|unkept| NoRoom {
@@ -99,14 +84,16 @@ impl<'f> Wanted<'f> {
                 cure: unkept.cure,
             })
         };
-        let tasks = self.tasks.clone();
-        Ok(Space::new(
-            keeper,
+        let shelf = Shelf {
+            places: self.places,
+        };
+        Space::new(
+            self.keeper,
             tasks,
             handover,
             Box::new(shelf),
             Box::new(planner),
-        ))
+        )
     }
 }
 

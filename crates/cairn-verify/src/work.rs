@@ -1,20 +1,20 @@
-//! How much the checker may still do. Knows not for what.
+//! How much the checker may still do: its own `Work`, without the question "stop?". Knows not for what.
 
 /// How many elementary steps the checker may still spend on re-checking.
 #[derive(Debug)]
-pub(crate) struct Effort(pub(crate) u64);
+pub(crate) struct Work(pub(crate) u64);
 
-impl Effort {
+impl Work {
     /// Takes the steps, if there are so many left.
-    pub(crate) fn spend(&mut self, steps: u64) -> bool {
+    pub(crate) fn afford(&mut self, steps: u64) -> bool {
         let enough = self.0 >= steps;
         self.0 -= if enough { steps } else { 0 };
         enough
     }
 
-    /// [`Effort::spend`] for use with `?`.
+    /// [`Work::afford`] for use with `?`: steps that are refused stay, where the planner's `take` ends its work.
     pub(crate) fn take(&mut self, steps: u64) -> Option<()> {
-        self.spend(steps).then_some(())
+        self.afford(steps).then_some(())
     }
 
     /// Takes the steps, or all that are left.
@@ -23,9 +23,9 @@ impl Effort {
     }
 
     /// Spends at most so many steps of it on one look.
-    pub(crate) fn lend<T>(&mut self, most: u64, look: impl FnOnce(&mut Effort) -> T) -> T {
+    pub(crate) fn lend<T>(&mut self, most: u64, look: impl FnOnce(&mut Work) -> T) -> T {
         let lent = self.0.min(most);
-        let mut own = Effort(lent);
+        let mut own = Work(lent);
         let seen = look(&mut own);
         self.0 -= lent - own.0;
         seen
