@@ -5,8 +5,8 @@ use crate::measure::timed;
 use crate::storage::corpus;
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_engine::{
-    Copies, Dispatch, Engine, Expected, Frozen, Memory, Moment, Offer, Order, Outbox, Outcome,
-    Placing, Rules, Span, Task, WorkerId, numbered,
+    Copies, Dispatch, Engine, Expected, Frozen, KindId, Memory, Moment, Offer, Order, Outbox,
+    Outcome, Placing, Rules, Span, Task, WorkerId, numbered,
 };
 use cairn_plan::{PlanEffort, Work, plan};
 use cairn_sim::{
@@ -72,7 +72,7 @@ struct Subject {
     name: String,
     dag: Dag,
     seconds: Vec<f64>,
-    kinds: Vec<u32>,
+    kinds: Vec<KindId>,
     order: Vec<TaskId>,
 }
 
@@ -309,7 +309,7 @@ fn request(eligible: usize, workers: u32) {
     };
     let expected = Expected {
         seconds: (0..tasks).map(|_| Some(60.0 * (0.2 + uniform()))).collect(),
-        kind: (0..tasks as u32).map(|t| t % 20).collect(),
+        kind: (0..tasks).map(|t| KindId::new(t % 20)).collect(),
         kinds: (0..20).map(|k| k.to_string()).collect(),
     };
     let speeds: Vec<f64> = (0..workers)

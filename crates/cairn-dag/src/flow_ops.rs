@@ -30,7 +30,7 @@ impl Flow {
         for (pool, limit) in self.pool_limits() {
             build.set_pool_limit(pool, limit);
         }
-        Ok(finish(build)?.with_dag(part.dag))
+        Ok(finish(build)?.with_dag(part))
     }
 }
 

@@ -40,7 +40,7 @@ pub use flow::{File, Flow};
 pub use flow_ops::FlowOperationError;
 pub use id::TaskId;
 pub use levels::Levels;
-pub use ops::{Composition, Induced, OperationError};
+pub use ops::OperationError;
 pub use plain::{is_plain, plain};
 pub use shown::{Meant, kind_of_word};
 pub use skeleton::Skeleton;

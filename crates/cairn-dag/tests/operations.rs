@@ -1,4 +1,4 @@
-//! Sum, composition, dual and induced sub-dag against their definitions as sets of arcs.
+//! Dual and induced sub-dag against their definitions as sets of arcs.
 
 use cairn_dag::{Dag, Flow, FlowBuilder, FlowOperationError, OperationError, TaskId};
 use cairn_oracle::any_dag;
@@ -9,68 +9,8 @@ fn arc_set(dag: &Dag) -> BTreeSet<(TaskId, TaskId)> {
     dag.arcs().collect()
 }
 
-/// Pairs some sinks with some sources, as the bits of `choice` say.
-fn some_merges(first: &Dag, second: &Dag, choice: u64) -> Vec<(TaskId, TaskId)> {
-    let pick = |i: &(usize, TaskId)| choice >> i.0 & 1 == 1;
-    let sinks = first.sinks().enumerate().filter(pick).map(|(_, t)| t);
-    let sources = second.sources().collect::<Vec<_>>().into_iter().rev();
-    sinks.zip(sources).collect()
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
-
-    #[test]
-    fn composition_is_the_union_with_pairs_identified(
-        first in any_dag(10), second in any_dag(10), choice in any::<u64>(),
-    ) {
-        let merges = some_merges(&first, &second, choice);
-        let both = first.compose(&second, &merges).unwrap();
-        prop_assert_eq!(both.dag.len(), first.len() + second.len() - merges.len());
-        prop_assert_eq!(&both.first, &first.tasks().collect::<Vec<_>>());
-        // Ids of the second: merged ones those of their partners, all others new, distinct and in order.
-        let mut fresh = first.len() as u32;
-        for task in second.tasks() {
-            let partner = merges.iter().find(|m| m.1 == task).map(|m| m.0);
-            let expected = partner.unwrap_or_else(|| { fresh += 1; TaskId(fresh - 1) });
-            prop_assert_eq!(both.second[task.index()], expected);
-        }
-        let mut expected: BTreeSet<_> = (first.arcs())
-            .map(|(u, v)| (both.first[u.index()], both.first[v.index()]))
-            .collect();
-        expected.extend(second.arcs().map(|(u, v)| (both.second[u.index()], both.second[v.index()])));
-        prop_assert_eq!(arc_set(&both.dag), expected);
-    }
-
-    #[test]
-    fn a_merge_of_other_than_sinks_and_sources_is_refused(
-        first in any_dag(8), second in any_dag(8), u in 0u32..9, v in 0u32..9,
-    ) {
-        let (u, v) = (TaskId(u), TaskId(v));
-        let result = first.compose(&second, &[(u, v)]);
-        let tasks = first.len();
-        if u.index() >= tasks {
-            prop_assert_eq!(result, Err(OperationError::NoSuchTask { task: u, tasks }));
-        } else if v.index() >= second.len() {
-            prop_assert_eq!(result, Err(OperationError::NoSuchTask { task: v, tasks: second.len() }));
-        } else if !first.is_sink(u) {
-            prop_assert_eq!(result, Err(OperationError::NotASink(u)));
-        } else if !second.is_source(v) {
-            prop_assert_eq!(result, Err(OperationError::NotASource(v)));
-        } else {
-            prop_assert!(result.is_ok());
-            let twice = first.compose(&second, &[(u, v), (u, v)]);
-            prop_assert_eq!(twice, Err(OperationError::NamedTwice(u)));
-        }
-    }
-
-    /// Paper [MRY06], Lemma 3, here with sums: (A + B) + C = A + (B + C), ids included.
-    #[test]
-    fn sums_are_associative(a in any_dag(7), b in any_dag(7), c in any_dag(7)) {
-        let left = a.sum(&b).unwrap().dag.sum(&c).unwrap().dag;
-        let right = a.sum(&b.sum(&c).unwrap().dag).unwrap().dag;
-        prop_assert_eq!(left, right);
-    }
 
     #[test]
     fn the_dual_reverses_every_arc(dag in any_dag(14)) {
@@ -84,8 +24,8 @@ proptest! {
         let mut chosen: Vec<TaskId> = dag.tasks().filter(|t| bits >> t.0 & 1 == 1).collect();
         if flip { chosen.reverse(); }
         let part = dag.induced(&chosen).unwrap();
-        prop_assert_eq!(&part.whole, &chosen);
-        let got: BTreeSet<_> = (part.dag.arcs()).map(|(u, v)| (chosen[u.index()], chosen[v.index()])).collect();
+        prop_assert_eq!(part.len(), chosen.len());
+        let got: BTreeSet<_> = (part.arcs()).map(|(u, v)| (chosen[u.index()], chosen[v.index()])).collect();
         let inside = dag.arcs().filter(|(u, v)| chosen.contains(u) && chosen.contains(v)).collect();
         prop_assert_eq!(got, inside);
         if let Some(&again) = chosen.first() {

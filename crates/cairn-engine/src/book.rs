@@ -15,6 +15,7 @@ mod tests;
 pub use memory::Memory;
 pub use taken::Taken;
 
+use crate::KindId;
 use hashbrown::HashMap;
 use memory::Remembered;
 use normal::mean_beyond;
@@ -58,8 +59,10 @@ const CLIP: f64 = 3.0;
 // 999 of a thousand are back by then, if all is as the model has it.
 const LATE: f64 = 3.0;
 
-/// A kind of tasks, by number.
-pub type KindId = u32;
+cairn_kernel::ids! {
+    /// A worker as the book knows it, by its name: whoever comes again under that is the same.
+    pub KnownId,
+}
 
 /// What is expected of tasks before they run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -119,24 +122,24 @@ impl Kind {
 /// What is learnt. O(1) a return, amortized.
 ///
 /// ```
-/// use cairn_engine::{Book, Expected, Memory};
-/// let expected = Expected { seconds: vec![Some(10.0); 8], kind: vec![0; 8], kinds: vec!["align".into()] };
+/// use cairn_engine::{Book, Expected, KindId, Memory};
+/// let expected = Expected { seconds: vec![Some(10.0); 8], kind: vec![KindId(0); 8], kinds: vec!["align".into()] };
 /// let (mut book, seconds) = Book::new(&expected, &Memory::default());
 /// let (fast, unknown) = (book.join("fast", Some(4.0)), book.join("unknown", None));
 /// // Whoever said nothing is taken to be much as the others are.
 /// assert!(book.speed(fast) > book.speed(unknown) && book.speed(unknown) > 1.0);
 /// for _ in 0..20 {
-///     book.returned(unknown, 0, seconds[1], 5.0);
+///     book.returned(unknown, KindId(0), seconds[1], 5.0);
 /// }
 /// assert!((book.speed(unknown) - 2.0).abs() < 0.2);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Book {
-    clients: Vec<KnownWorker>,
+    known: Vec<KnownWorker>,
     /// By name.
-    number: HashMap<String, usize>,
+    number: HashMap<String, KnownId>,
     /// Numbers that nobody has.
-    free: Vec<usize>,
+    free: Vec<KnownId>,
     kinds: Vec<Kind>,
     /// Squares of noise of all kinds, and how many returns.
     noise: f64,
@@ -157,7 +160,7 @@ impl Book {
             kind,
             kinds,
         } = expected;
-        let kind_of = |t: usize| kind.get(t).copied().unwrap_or(0) as usize;
+        let kind_of = |t: usize| kind.get(t).map_or(0, |kind| kind.index());
         let count = (0..seconds.len()).map(kind_of).max().map_or(1, |k| k + 1);
         let count = count.max(kinds.len()).max(1);
         let mut known = vec![(0.0, 0u32); count];
@@ -214,7 +217,7 @@ impl Book {
             .map(|s: f64| s.max(1e-4 * mean).max(1e-9))
             .collect();
         let book = Book {
-            clients: Vec::new(),
+            known: Vec::new(),
             number: HashMap::new(),
             free: Vec::new(),
             kinds,
@@ -229,10 +232,10 @@ impl Book {
 
     /// A worker came: its number. Who came before under the same name is the same. `handshake` is how fast it is by a
     /// benchmark, 1 for the machine that expectations are of.
-    pub fn join(&mut self, name: &str, handshake: Option<f64>) -> usize {
+    pub fn join(&mut self, name: &str, handshake: Option<f64>) -> KnownId {
         // By name: speeds belong to machines, which come again under new numbers.
         let same = self.number.get(name).copied();
-        let number = (same.or_else(|| self.free.pop())).unwrap_or(self.clients.len());
+        let number = (same.or_else(|| self.free.pop())).unwrap_or(KnownId::new(self.known.len()));
         if same.is_none() {
             self.number.insert(name.to_owned(), number);
             let new = KnownWorker {
@@ -248,46 +251,46 @@ impl Book {
                 seconds: 0.0,
                 is_remembered: false,
             };
-            match self.clients.get_mut(number) {
+            match self.known.get_mut(number.index()) {
                 Some(free) => *free = new,
-                None => self.clients.push(new),
+                None => self.known.push(new),
             }
         }
-        let client = &mut self.clients[number];
-        client.workers += 1;
+        let known = &mut self.known[number.index()];
+        known.workers += 1;
         // Who came before was measured before, and better by its returns.
         if let Some(speed) = handshake.filter(|s| s.is_finite() && *s > 0.0)
-            && client.precision < 1.0 / (HANDSHAKE * HANDSHAKE)
+            && known.precision < 1.0 / (HANDSHAKE * HANDSHAKE)
         {
             let precision = 1.0 / (HANDSHAKE * HANDSHAKE);
             // As one observation among others: returns outweigh it as they come.
-            client.precision += precision;
-            client.sum += precision * libm::log(speed);
+            known.precision += precision;
+            known.sum += precision * libm::log(speed);
         }
         self.refresh_pool();
         number
     }
 
     /// One worker of that number is not asked for again; with the last of its name goes what is known of it, which comes back.
-    pub(crate) fn forget(&mut self, client: usize) -> Option<(String, Remembered)> {
-        let known = &mut self.clients[client];
+    pub(crate) fn forget(&mut self, who: KnownId) -> Option<(String, Remembered)> {
+        let known = &mut self.known[who.index()];
         known.workers = known.workers.saturating_sub(1);
         if known.workers > 0 {
             return None;
         }
-        let learnt = (known.precision > 0.0).then(|| Remembered::of_client(known));
+        let learnt = (known.precision > 0.0).then(|| Remembered::of_worker(known));
         let name = std::mem::take(&mut known.name);
         // Its number stays until somebody else has it: meanwhile nothing of it counts for the pool.
         (known.precision, known.sum) = (0.0, 0.0);
         (known.returned, known.failed, known.lost) = (0, 0, 0);
         self.number.remove(&name);
-        self.free.push(client);
+        self.free.push(who);
         learnt.map(|learnt| (name, learnt))
     }
 
     /// What earlier runs taught of a worker that has just come, if anything.
-    pub(crate) fn remember(&mut self, client: usize, memory: &Memory) {
-        let known = &mut self.clients[client];
+    pub(crate) fn remember(&mut self, who: KnownId, memory: &Memory) {
+        let known = &mut self.known[who.index()];
         // Who has shown anything in this run came before: what was remembered is part of what is known.
         if let Some(before) = memory.worker(&known.name)
             && known.returned == 0
@@ -304,12 +307,12 @@ impl Book {
 
     /// A task of that kind, of which so many seconds were expected, came back after so many. Whether the pool as a whole,
     /// and so everybody's speed, was looked at again.
-    pub fn returned(&mut self, client: usize, kind: KindId, expected: f64, seconds: f64) -> bool {
+    pub fn returned(&mut self, who: KnownId, kind: KindId, expected: f64, seconds: f64) -> bool {
         let tau = self.noise(kind);
-        let of_kind = &mut self.kinds[kind as usize];
+        let of_kind = &mut self.kinds[kind.index()];
         let drift = of_kind.drift();
         let drift_variance = 1.0 / of_kind.precision;
-        let known = &mut self.clients[client];
+        let known = &mut self.known[who.index()];
         known.returned += 1;
         known.seconds += seconds;
         // Less than any clock tells: the logarithm of 0 is no number.
@@ -338,22 +341,22 @@ impl Book {
         known.precision += precision;
         self.stale += 1;
         // The pool is looked at as a whole only so often that a return costs the same in a large one.
-        let is_due = self.stale * 8 >= self.clients.len();
+        let is_due = self.stale * 8 >= self.known.len();
         match is_due {
             true => self.refresh_pool(),
-            false => self.refresh(client),
+            false => self.refresh(who),
         }
         is_due
     }
 
     /// An attempt of the worker's failed.
-    pub fn failed(&mut self, client: usize) {
-        self.clients[client].failed += 1;
+    pub fn failed(&mut self, who: KnownId) {
+        self.known[who.index()].failed += 1;
     }
 
     /// A task was lost with the worker, or came too late.
-    pub fn lost(&mut self, client: usize) {
-        self.clients[client].lost += 1;
+    pub fn lost(&mut self, who: KnownId) {
+        self.known[who.index()].lost += 1;
     }
 
     /// Mean and spread of the pool, and everybody's speed with them.
@@ -362,7 +365,7 @@ impl Book {
         let seen = |c: &&KnownWorker| c.precision > 0.0;
         // Expectations are of speed 1: the mean of the pool begins there.
         let (mut sum, mut weights) = (0.0, 1.0);
-        for c in self.clients.iter().filter(seen) {
+        for c in self.known.iter().filter(seen) {
             // Who is known badly pulls the mean little: its own doubt and the spread of the pool stand against it.
             let weight = 1.0 / (self.spread + 1.0 / c.precision);
             sum += weight * c.sum / c.precision;
@@ -370,18 +373,18 @@ impl Book {
         }
         self.mean = sum / weights;
         let (mut squares, mut count) = (SPREAD * SPREAD_WEIGHT, SPREAD_WEIGHT);
-        for c in self.clients.iter().filter(seen) {
+        for c in self.known.iter().filter(seen) {
             let off = c.sum / c.precision - self.mean;
             // What is our ignorance of each is no spread.
             squares += off * off - 1.0 / c.precision;
             count += 1.0;
         }
         self.spread = (squares / count).max(LEAST_SPREAD);
-        (0..self.clients.len()).for_each(|client| self.refresh(client));
+        (0..self.known.len()).for_each(|number| self.refresh(KnownId::new(number)));
     }
 
-    fn refresh(&mut self, client: usize) {
-        let known = &mut self.clients[client];
+    fn refresh(&mut self, who: KnownId) {
+        let known = &mut self.known[who.index()];
         let precision = 1.0 / self.spread + known.precision;
         known.log_speed = (self.mean / self.spread + known.sum) / precision;
         known.variance = 1.0 / precision;
@@ -389,7 +392,7 @@ impl Book {
 
     /// Variance of the noise of a kind.
     fn noise(&self, kind: KindId) -> f64 {
-        let own = &self.kinds[kind as usize];
+        let own = &self.kinds[kind.index()];
         let pooled = self.noise / self.returned;
         let noise = (POOLED_WEIGHT * pooled + own.noise) / (POOLED_WEIGHT + own.returned);
         noise.max(LEAST_NOISE)
@@ -397,56 +400,56 @@ impl Book {
 
     /// Whether worker and kind were seen, in this run or in others, or the kind's times are recorded: what a worker says of
     /// itself, and a guess, are no knowledge.
-    pub(crate) fn knows(&self, client: usize, kind: KindId) -> bool {
-        let (known, kind) = (&self.clients[client], &self.kinds[kind as usize]);
+    pub(crate) fn knows(&self, who: KnownId, kind: KindId) -> bool {
+        let (known, kind) = (&self.known[who.index()], &self.kinds[kind.index()]);
         (known.returned > 0 || known.is_remembered) && kind.precision > 1.0 / DRIFT_GUESSED
     }
 
     /// How many workers, told apart by name, are known.
-    pub fn clients(&self) -> usize {
-        self.clients.len() - self.free.len()
+    pub fn workers(&self) -> usize {
+        self.known.len() - self.free.len()
     }
 
     /// How fast a worker is believed to be: work a second.
-    pub fn speed(&self, client: usize) -> f64 {
-        libm::exp(self.clients[client].log_speed)
+    pub fn speed(&self, who: KnownId) -> f64 {
+        libm::exp(self.known[who.index()].log_speed)
     }
 
     /// How far the logarithm of that may be off: its variance.
-    pub(crate) fn doubt(&self, client: usize) -> f64 {
-        self.clients[client].variance
+    pub(crate) fn doubt(&self, who: KnownId) -> f64 {
+        self.known[who.index()].variance
     }
 
     /// How many tasks the worker returned.
-    pub fn returns(&self, client: usize) -> u64 {
-        self.clients[client].returned
+    pub fn returns(&self, who: KnownId) -> u64 {
+        self.known[who.index()].returned
     }
 
     /// Mean seconds from lease to return; `None` before the first return.
-    pub fn turnaround(&self, client: usize) -> Option<f64> {
-        let known = &self.clients[client];
+    pub fn turnaround(&self, who: KnownId) -> Option<f64> {
+        let known = &self.known[who.index()];
         (known.returned > 0).then(|| known.seconds / known.returned as f64)
     }
 
     /// The share of its leases that a worker will return well. Who is new is taken to be as the others are.
-    pub fn reliability(&self, client: usize) -> f64 {
+    pub fn reliability(&self, who: KnownId) -> f64 {
         let count = |c: &KnownWorker| (c.returned as f64, (c.returned + c.failed + c.lost) as f64);
-        let all = self.clients.iter().map(count);
+        let all = self.known.iter().map(count);
         let (good, of) = all.fold((0.0, 0.0), |(g, n), (good, of)| (g + good, n + of));
         let pool = (good + 1.0) / (of + 1.0);
-        let (good, of) = count(&self.clients[client]);
+        let (good, of) = count(&self.known[who.index()]);
         // As if two more had gone as the pool's do: one loss alone says little.
         (good + 2.0 * pool) / (of + 2.0)
     }
 
     /// By how much tasks of a kind take longer than expected: the logarithm.
     pub(crate) fn drift(&self, kind: KindId) -> f64 {
-        self.kinds[kind as usize].drift()
+        self.kinds[kind.index()].drift()
     }
 
     /// What expected seconds of a kind are multiplied by to have its work: mean seconds at speed 1.
     pub(crate) fn factor(&self, kind: KindId) -> f64 {
-        let own = &self.kinds[kind as usize];
+        let own = &self.kinds[kind.index()];
         // The mean of a log-normal time lies half a variance above its median.
         let skew = match own.is_recorded {
             true => 0.0,
@@ -457,32 +460,32 @@ impl Book {
 
     /// When a task that has run for so many seconds will have taken in all, if it has not ended yet: the mean of what is
     /// left of a log-normal distribution.
-    pub(crate) fn duration(&self, client: usize, kind: KindId, expected: f64, elapsed: f64) -> f64 {
-        let (median, variance) = self.foreseen(client, kind, expected);
+    pub(crate) fn duration(&self, who: KnownId, kind: KindId, expected: f64, elapsed: f64) -> f64 {
+        let (median, variance) = self.foreseen(who, kind, expected);
         mean_beyond(median, variance, elapsed)
     }
 
     /// After so many seconds the task is late: nearly all such tasks of such workers are back by then.
-    pub(crate) fn deadline(&self, client: usize, kind: KindId, expected: f64) -> f64 {
-        let (median, variance) = self.foreseen(client, kind, expected);
+    pub(crate) fn deadline(&self, who: KnownId, kind: KindId, expected: f64) -> f64 {
+        let (median, variance) = self.foreseen(who, kind, expected);
         median * libm::exp(LATE * variance.sqrt())
     }
 
     /// Median and variance of the logarithm of the seconds that the worker takes.
-    fn foreseen(&self, client: usize, kind: KindId, expected: f64) -> (f64, f64) {
-        let known = &self.clients[client];
+    fn foreseen(&self, who: KnownId, kind: KindId, expected: f64) -> (f64, f64) {
+        let known = &self.known[who.index()];
         let log = libm::log(expected) + self.drift(kind) - known.log_speed;
         (libm::exp(log), self.noise(kind).min(1.0) + known.variance)
     }
 
     /// How fast a worker seems that has been at a task for so many seconds: one that should have been back is slower than
     /// was believed.
-    pub(crate) fn speed_at(&self, client: usize, kind: KindId, expected: f64, elapsed: f64) -> f64 {
-        let known = &self.clients[client];
-        let (median, variance) = self.foreseen(client, kind, expected);
+    pub(crate) fn speed_at(&self, who: KnownId, kind: KindId, expected: f64, elapsed: f64) -> f64 {
+        let known = &self.known[who.index()];
+        let (median, variance) = self.foreseen(who, kind, expected);
         // Before it is nearly due, that it is not back says nothing.
         if elapsed <= 0.8 * median {
-            return self.speed(client);
+            return self.speed(who);
         }
         let later = mean_beyond(median, variance, elapsed) / mean_beyond(median, variance, 0.0);
         // The part of it that is the worker's doing, not noise.
@@ -494,8 +497,8 @@ impl Book {
     pub fn memory(&self) -> Memory {
         let kinds = (self.kinds.iter()).filter(|k| k.count > 0.0 && !k.name.is_empty());
         let kinds = kinds.map(|k| (k.name.clone(), Remembered::of_kind(k)));
-        let workers = (self.clients.iter()).filter(|c| c.precision > 0.0);
-        let workers = workers.map(|c| (c.name.clone(), Remembered::of_client(c)));
+        let workers = (self.known.iter()).filter(|c| c.precision > 0.0);
+        let workers = workers.map(|c| (c.name.clone(), Remembered::of_worker(c)));
         Memory::new(kinds.collect(), workers.collect())
     }
 }

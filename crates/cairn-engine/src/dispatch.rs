@@ -21,13 +21,15 @@ mod speculate;
 mod twin;
 mod unlocks;
 
-use crate::book::{Book, Expected, Memory};
+use crate::WorkerId;
+use crate::book::{Book, Expected, KnownId, Memory};
 use crate::budgets::dispatch::{FEW_LANES, LANES};
-use cairn_dag::{Dag, TaskId, narrow, wide};
+use cairn_dag::{Dag, TaskId};
 use cairn_theory::game::Standing;
 use lanes::{Busy, LaneId, Lanes};
 use outlook::Outlook;
 use std::collections::BTreeSet;
+use std::num::NonZeroU64;
 
 /// By what tasks go to workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,11 +64,11 @@ const UNEVEN: f64 = 1.05;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Move {
     /// This task, eligible or (for a copy) running,
-    pub task: u32,
+    pub task: TaskId,
     /// begins on this worker,
-    pub worker: u32,
+    pub worker: WorkerId,
     /// which is to stop this one, since others will be faster.
-    pub instead_of: Option<u32>,
+    pub instead_of: Option<TaskId>,
 }
 
 /// Whether a worker can do a task.
@@ -80,17 +82,20 @@ pub(crate) enum Fit {
     Never,
 }
 
-/// How an attempt ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
-    /// It came back well.
-    Returned,
-    /// It failed.
-    Failed,
-    /// The worker was lost.
-    Lost,
-    /// It was stopped or given back: nobody's fault.
-    Stopped,
+/// When something ends, as a number that grows with it and is never 0: "never" takes no more room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct EndBits(NonZeroU64);
+
+impl EndBits {
+    fn new(at: f64) -> EndBits {
+        // Bits of numbers above zero are in the order of the numbers.
+        let bits = at.max(f64::MIN_POSITIVE).to_bits();
+        EndBits(NonZeroU64::new(bits).expect("above zero"))
+    }
+
+    fn get(self) -> f64 {
+        f64::from_bits(self.0.get())
+    }
 }
 
 /// Decides who gets which task, and learns.
@@ -100,18 +105,18 @@ pub struct Dispatch {
     memory: Memory,
     outlook: Outlook,
     lanes: Lanes,
-    /// Running tasks by when they and what comes after them will be over, as (bits of the time, task).
-    ends: BTreeSet<(u64, u32)>,
+    /// Running tasks by when they and what comes after them will be over.
+    ends: BTreeSet<(EndBits, TaskId)>,
     /// By task: its time in there, if it is.
-    end_of: Vec<u64>,
+    end_of: Vec<Option<EndBits>>,
     /// Tasks with several copies.
-    copied: Vec<u32>,
+    copied: Vec<TaskId>,
     /// Whether tasks may run several times at once.
     may_copy: bool,
     /// Whether it only learns: then nothing else is kept.
     only_learns: bool,
     /// Tasks that were kept for busy workers when workers last asked, and for whom.
-    kept: Vec<(u32, u32)>,
+    kept: Vec<(TaskId, WorkerId)>,
 }
 
 impl Dispatch {
@@ -135,7 +140,7 @@ impl Dispatch {
         Dispatch {
             lanes: Lanes::new(tasks),
             ends: BTreeSet::new(),
-            end_of: vec![0; tasks],
+            end_of: vec![None; tasks],
             copied: Vec::new(),
             may_copy: false,
             only_learns: false,
@@ -146,9 +151,9 @@ impl Dispatch {
         }
     }
 
-    /// How many tasks there are.
-    pub fn tasks(&self) -> u32 {
-        narrow(self.end_of.len())
+    /// All tasks.
+    pub fn tasks(&self) -> impl Iterator<Item = TaskId> + use<> {
+        (0..self.end_of.len()).map(TaskId::new)
     }
 
     /// Whether the workers present differ in speed, as far as is known.
@@ -178,8 +183,8 @@ impl Dispatch {
     }
 
     /// Whom the book knows a worker as.
-    pub fn client(&self, worker: u32) -> usize {
-        self.lanes.client(worker)
+    pub fn known_as(&self, worker: WorkerId) -> KnownId {
+        self.lanes.known_as(worker)
     }
 
     /// What is worth knowing in later runs: what was known before, and what was learnt.
@@ -188,43 +193,43 @@ impl Dispatch {
     }
 
     /// Seconds that a task is expected to take on a worker of speed 1, by what was recorded and what its kind took here.
-    pub fn expects(&self, task: u32) -> f64 {
+    pub fn expects(&self, task: TaskId) -> f64 {
         let kind = self.outlook.kind(task);
         self.book.factor(kind) * self.outlook.base(task)
     }
 
     /// Seconds that the task takes at this worker, and after how many it is late there; `None` where its kind or the worker
     /// was never seen.
-    pub(crate) fn foresees(&self, task: u32, worker: u32) -> Option<(f64, f64)> {
+    pub(crate) fn foresees(&self, task: TaskId, worker: WorkerId) -> Option<(f64, f64)> {
         let (kind, base) = (self.outlook.kind(task), self.outlook.base(task));
-        let client = self.lanes.client(worker);
-        let takes = || self.book.duration(client, kind, base, 0.0);
-        let late = || self.book.deadline(client, kind, base);
-        (self.book.knows(client, kind)).then(|| (takes(), late()))
+        let who = self.lanes.known_as(worker);
+        let takes = || self.book.duration(who, kind, base, 0.0);
+        let late = || self.book.deadline(who, kind, base);
+        (self.book.knows(who, kind)).then(|| (takes(), late()))
     }
 
     /// The first task that was kept for a busy worker when workers last asked, and for which.
-    pub(crate) fn kept(&self) -> Option<(u32, u32)> {
+    pub(crate) fn kept(&self) -> Option<(TaskId, WorkerId)> {
         self.kept.first().copied()
     }
 
     /// For which busy worker a task was kept when workers last asked.
-    pub(crate) fn kept_for(&self, task: u32) -> Option<u32> {
+    pub(crate) fn kept_for(&self, task: TaskId) -> Option<WorkerId> {
         let kept = self.kept.iter().find(|&&(kept, _)| kept == task);
         kept.map(|&(_, worker)| worker)
     }
 
     /// A worker comes; the next number is its own.
     pub(crate) fn joined(&mut self, name: &str, cpus: u32, handshake: Option<f64>) {
-        let client = self.book.join(name, handshake);
-        self.book.remember(client, &self.memory);
+        let who = self.book.join(name, handshake);
+        self.book.remember(who, &self.memory);
         // Without lanes nobody is ever placed, and who comes or goes costs nothing.
         let lanes = if self.only_learns { 0 } else { cpus };
-        self.lanes.join(client, lanes, &self.book);
+        self.lanes.join(who, lanes, &self.book);
     }
 
     /// A worker goes. What it had has ended before.
-    pub(crate) fn departed(&mut self, worker: u32) {
+    pub(crate) fn departed(&mut self, worker: WorkerId) {
         self.lanes.depart(worker, &self.book);
     }
 
@@ -234,14 +239,14 @@ impl Dispatch {
     }
 
     /// A worker that went is not asked for again, so many seconds after 1970. Its speed is remembered by name.
-    pub(crate) fn forget(&mut self, at: u64, worker: u32) {
-        if let Some(known) = self.book.forget(self.lanes.client(worker)) {
+    pub(crate) fn forget(&mut self, at: u64, worker: WorkerId) {
+        if let Some(known) = self.book.forget(self.lanes.known_as(worker)) {
             self.memory.note(known, at);
         }
     }
 
     /// Where a task stands from now on, unless somebody has it: that is told by [`Dispatch::started`].
-    pub(crate) fn stands(&mut self, task: u32, standing: Standing) {
+    pub(crate) fn stands(&mut self, task: TaskId, standing: Standing) {
         if self.only_learns {
             return;
         }
@@ -253,7 +258,7 @@ impl Dispatch {
     }
 
     /// A worker begins with a task.
-    pub(crate) fn started(&mut self, now: f64, task: u32, worker: u32) {
+    pub(crate) fn started(&mut self, now: f64, task: TaskId, worker: WorkerId) {
         if self.only_learns {
             return;
         }
@@ -272,39 +277,42 @@ impl Dispatch {
         self.note_end(task);
     }
 
-    /// A worker is no longer at a task. What the task is now is told apart.
-    pub(crate) fn ended(&mut self, now: f64, task: u32, worker: u32, how: Ending) {
-        let client = self.lanes.client(worker);
+    /// A task came back well from a worker that had it since then. What the task is now is told apart.
+    pub(crate) fn returned(&mut self, now: f64, since: f64, task: TaskId, worker: WorkerId) {
         if self.only_learns {
-            // What came back well is told by `returned`, with since when: no lane knows that here.
-            return match how {
-                Ending::Failed => self.book.failed(client),
-                Ending::Lost => self.book.lost(client),
-                _ => (),
-            };
+            self.learn(now, since, task, worker);
+            return;
         }
-        let busy = self.lanes.end(worker, task);
-        match (how, busy) {
-            (
-                Ending::Returned,
-                Some(Busy {
-                    kind, base, since, ..
-                }),
-            ) => {
-                // Its logarithm is what is learnt: what took no time has none.
-                let all = self
-                    .book
-                    .returned(client, kind, base, (now - since).max(1e-6));
-                self.learnt(now, worker, all);
-                if self.outlook.is_stale(kind, &self.book) {
-                    self.outlook.compute(&self.book);
-                    self.note_all_ends();
-                }
+        if let Some(Busy { kind, since, .. }) = self.lanes.end(worker, task) {
+            let all = self.learn(now, since, task, worker);
+            self.learnt(now, worker, all);
+            if self.outlook.is_stale(kind, &self.book) {
+                self.outlook.compute(&self.book);
+                self.note_all_ends();
             }
-            (Ending::Failed, _) => self.book.failed(client),
-            (Ending::Lost, _) => self.book.lost(client),
-            _ => (),
         }
+        self.left(task);
+    }
+
+    /// Whether that changed what is known of everybody.
+    fn learn(&mut self, now: f64, since: f64, task: TaskId, worker: WorkerId) -> bool {
+        let (kind, base) = (self.outlook.kind(task), self.outlook.base(task));
+        let who = self.lanes.known_as(worker);
+        // A moment of the engine is a microsecond: nothing took less. What took no time has no logarithm to learn from.
+        let seconds = (now - since).max(1e-6);
+        self.book.returned(who, kind, base, seconds)
+    }
+
+    /// A worker is no longer at a task, if it was still: nothing is learnt of that.
+    pub(crate) fn stopped(&mut self, task: TaskId, worker: WorkerId) {
+        if !self.only_learns {
+            self.lanes.end(worker, task);
+            self.left(task);
+        }
+    }
+
+    /// What is known of tasks that several are at, and of this one, after somebody left it.
+    fn left(&mut self, task: TaskId) {
         if !self.copied.is_empty() {
             let lanes = &self.lanes;
             self.copied.retain(|&t| lanes.running(t).count() > 1);
@@ -312,16 +320,14 @@ impl Dispatch {
         self.note_end(task);
     }
 
-    /// A task came back well from a worker that had it since then.
-    pub(crate) fn returned(&mut self, now: f64, since: f64, task: u32, worker: u32) {
-        if !self.only_learns {
-            return self.ended(now, task, worker, Ending::Returned);
-        }
-        let (kind, base) = (self.outlook.kind(task), self.outlook.base(task));
-        let client = self.lanes.client(worker);
-        // A moment of the engine is a microsecond: nothing took less.
-        let seconds = (now - since).max(1e-6);
-        self.book.returned(client, kind, base, seconds);
+    /// An attempt of a worker's, which it is no longer at, failed.
+    pub(crate) fn failed(&mut self, worker: WorkerId) {
+        self.book.failed(self.lanes.known_as(worker));
+    }
+
+    /// A task that a worker is no longer at was lost with it.
+    pub(crate) fn lost(&mut self, worker: WorkerId) {
+        self.book.lost(self.lanes.known_as(worker));
     }
 
     /// Tasks of equal levels go by these ranks, smaller ones first.
@@ -329,7 +335,7 @@ impl Dispatch {
         self.outlook.reorder(rank, &self.book);
     }
 
-    fn learnt(&mut self, now: f64, worker: u32, all: bool) {
+    fn learnt(&mut self, now: f64, worker: WorkerId, all: bool) {
         match all {
             true => {
                 // The mean of the pool has moved, and with it everybody of whom little is known.
@@ -343,16 +349,14 @@ impl Dispatch {
         }
     }
 
-    fn tail(&self, task: u32) -> f64 {
+    fn tail(&self, task: TaskId) -> f64 {
         self.outlook.tail(task) / self.lanes.fast()
     }
 
     /// Writes down when a task will be over, with all that comes after it.
-    fn note_end(&mut self, task: u32) {
-        let known = &mut self.end_of[wide(task)];
-        if *known != 0 {
-            self.ends.remove(&(*known, task));
-            *known = 0;
+    fn note_end(&mut self, task: TaskId) {
+        if let Some(known) = self.end_of[task.index()].take() {
+            self.ends.remove(&(known, task));
         }
         let ends = self
             .lanes
@@ -360,15 +364,14 @@ impl Dispatch {
             .map(|lane| self.lanes.known(lane).at);
         let end = ends.fold(f64::INFINITY, f64::min);
         if end < f64::INFINITY && !self.outlook.standing(task).is_settled() {
-            // Bits of numbers above zero are in the order of the numbers; 0 itself says that there is none.
-            let key = (end + self.tail(task)).max(f64::MIN_POSITIVE).to_bits();
-            self.end_of[wide(task)] = key;
+            let key = EndBits::new(end + self.tail(task));
+            self.end_of[task.index()] = Some(key);
             self.ends.insert((key, task));
         }
     }
 
     fn note_all_ends(&mut self) {
-        let running: Vec<u32> = self.ends.iter().map(|&(_, task)| task).collect();
+        let running: Vec<TaskId> = self.ends.iter().map(|&(_, task)| task).collect();
         running.into_iter().for_each(|task| self.note_end(task));
     }
 
@@ -389,8 +392,8 @@ impl Dispatch {
     }
 
     /// Idle lanes of those who ask, fastest first.
-    fn idle(&self, asking: &[(u32, usize)]) -> Vec<LaneId> {
-        let each = |&(worker, want): &(u32, usize)| self.lanes.idle_of(worker).take(want);
+    fn idle(&self, asking: &[(WorkerId, usize)]) -> Vec<LaneId> {
+        let each = |&(worker, want): &(WorkerId, usize)| self.lanes.idle_of(worker).take(want);
         let mut idle: Vec<LaneId> = asking.iter().flat_map(each).collect();
         let speed = |lane: LaneId| self.lanes.speed(self.lanes.worker(lane));
         // Stable: of equals whoever asked first.

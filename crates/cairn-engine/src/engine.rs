@@ -20,13 +20,13 @@ mod why;
 pub use why::{Why, WhyNot};
 
 use crate::leases::Leases;
-use crate::queue::{ClassId, Queue};
+use crate::queue::Queue;
 use crate::snapshot::Tries;
 use crate::trust::Trust;
 use crate::{
-    Dispatch, Entry, Event, Exchanged, Granted, Illegal, Keeper, Memory, Moment, Needs, Order,
-    Outbox, Outcome, Placing, Position, Refusal, Release, Returned, Roll, Rules, Task, Token,
-    Worker, WorkerId,
+    ClassId, Dispatch, Entry, Event, Exchanged, Granted, Illegal, Keeper, Memory, Moment, Needs,
+    Order, Outbox, Outcome, Placing, Position, Refusal, Release, Returned, Roll, Rules, Task,
+    Token, Worker, WorkerId,
 };
 use cairn_theory::game::Standing;
 use hashbrown::HashMap;
@@ -396,7 +396,7 @@ impl<P: Position> Engine<P> {
 
     /// What the task needs now: limits grow when an attempt failed for want of memory or time.
     pub fn needs(&self, task: Task) -> Needs {
-        let mut needs = self.rules.classes[self.rules.class(task)].clone();
+        let mut needs = self.rules.classes[self.rules.class(task).index()].clone();
         if let Some(tries) = self.tries.get(&task) {
             needs.memory = tries.memory.unwrap_or(needs.memory);
             needs.limit = tries.limit.or(needs.limit);
@@ -494,12 +494,16 @@ impl<P: Position> Engine<P> {
 
     /// Takes a task back that nobody is to blame for, or for whose loss nobody is.
     fn release(&mut self, now: Moment, task: Task, token: Token, why: Release, out: &mut Outbox) {
-        if self.is_volunteers(task, token) {
-            return self.release_copy(now, task, token, why, out);
-        }
-        let lost = self.tries.get(&task).map_or(0, |tries| tries.losses);
-        let is_worn = why == Release::Lost && lost + 1 > self.rules.losses;
-        let for_good = is_worn && !self.leases.has_other(task, token);
+        let is_volunteers = self.is_volunteers(task, token);
+        let for_good = match is_volunteers {
+            // Whose time is up may still be at it: `due` sees to that.
+            true => why != Release::Overdue && self.is_hopeless(task, token, why.into()),
+            false => {
+                let lost = self.tries.get(&task).map_or(0, |tries| tries.losses);
+                let is_worn = why == Release::Lost && lost + 1 > self.rules.losses;
+                is_worn && !self.leases.has_other(task, token)
+            }
+        };
         let event = Event::Released {
             task,
             token,
@@ -507,7 +511,9 @@ impl<P: Position> Engine<P> {
             for_good,
         };
         self.commit(now, event, out);
-        self.give_up_hopeless(now, task, out);
+        if !is_volunteers {
+            self.give_up_hopeless(now, task, out);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
-//! Numbers with a meaning: tasks, workers, attempts, moments. Knows nothing of what is done with them.
+//! Numbers with a meaning: tasks and their kinds, workers, attempts, moments. Knows nothing of what is done with them.
 
+use cairn_kernel::{narrow, wide};
 use serde::{Deserialize, Serialize};
 
 /// A task, by number: that of the frozen dag, or the place in the order of an implicit family.
@@ -28,9 +29,33 @@ impl Task {
 pub struct WorkerId(pub u32);
 
 impl WorkerId {
+    /// The worker with this number.
+    pub fn new(number: usize) -> WorkerId {
+        WorkerId(narrow(number))
+    }
+
     /// The number, for lists by worker.
     pub fn index(self) -> usize {
-        self.0 as usize
+        wide(self.0)
+    }
+}
+
+/// A kind of tasks, by number: what is learnt of one of them counts for all.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default,
+)]
+#[serde(transparent)]
+pub struct KindId(pub u32);
+
+impl KindId {
+    /// The kind with this number.
+    pub fn new(number: usize) -> KindId {
+        KindId(narrow(number))
+    }
+
+    /// The number, for lists by kind.
+    pub fn index(self) -> usize {
+        wide(self.0)
     }
 }
 

@@ -7,6 +7,10 @@ use cairn_theory::game::{Move, Standing};
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
 
+/// How many tasks a family has that never ends, where it is packed.
+// No family is that large: steps are numbers of 64 bits, from 0 on, and the one after the last of them must be one, too.
+const ENDLESS: u64 = u64::MAX;
+
 /// A family whose tasks are numbered by the steps of its order.
 pub trait Shape: Send + Sync {
     /// How many tasks; `None` if they never end.
@@ -96,8 +100,8 @@ pub struct Implicit {
     ahead: HashSet<u64>,
     executed: Runs,
     eligible: HashSet<u64>,
-    /// Tasks from here on are left alone.
-    until: u64,
+    /// Tasks from here on are left alone; none, where nobody says.
+    until: Option<u64>,
     /// Those of them that would be eligible.
     beyond: HashSet<u64>,
     leased: HashSet<u64>,
@@ -117,7 +121,7 @@ impl Implicit {
             ahead: HashSet::new(),
             executed: Runs::default(),
             eligible: HashSet::new(),
-            until: u64::MAX,
+            until: None,
             beyond: HashSet::new(),
             leased: HashSet::new(),
             failed: HashSet::new(),
@@ -129,7 +133,12 @@ impl Implicit {
 
     /// Tasks from this step on are left alone, until somebody says otherwise. All sources come before it.
     pub fn end_at(&mut self, step: u64) {
-        self.until = step;
+        self.until = Some(step);
+        self.sort_out();
+    }
+
+    /// Eligible tasks go where they belong, by which are left alone.
+    fn sort_out(&mut self) {
         let all: Vec<u64> = self.eligible.drain().chain(self.beyond.drain()).collect();
         for task in all {
             self.make_eligible(task);
@@ -138,11 +147,12 @@ impl Implicit {
 
     /// Returns whether it is not left alone.
     fn make_eligible(&mut self, step: u64) -> bool {
-        match step < self.until {
+        let goes = self.until.is_none_or(|until| step < until);
+        match goes {
             true => self.eligible.insert(step),
             false => self.beyond.insert(step),
         };
-        step < self.until
+        goes
     }
 
     /// Level of a task, and place on it.
@@ -340,7 +350,7 @@ impl Position for Implicit {
             pairs.flat_map(|(a, b)| [a, b]).collect()
         };
         let lists = [
-            vec![self.shape.tasks().unwrap_or(u64::MAX), self.told],
+            vec![self.shape.tasks().unwrap_or(ENDLESS), self.told],
             sorted(&self.ahead),
             pairs(&mut self.executed.runs.iter().map(|(&a, &b)| (a, b))),
             sorted(&self.eligible.union(&self.beyond).copied().collect()),
@@ -397,7 +407,7 @@ impl Position for Implicit {
         if !rest.is_empty() || runs.iter().any(|&(first, end)| first >= end) {
             return Err(damaged());
         }
-        if tasks != self.shape.tasks().unwrap_or(u64::MAX) || told > self.shape.sources() {
+        if tasks != self.shape.tasks().unwrap_or(ENDLESS) || told > self.shape.sources() {
             return Err(Illegal("the store is of another family".into()));
         }
         self.told = told;
@@ -407,7 +417,7 @@ impl Position for Implicit {
         self.executed = Runs { runs, len };
         self.eligible = eligible.into_iter().collect();
         self.beyond = HashSet::new();
-        self.end_at(self.until);
+        self.sort_out();
         self.leased = leased.into_iter().collect();
         self.failed = failed.into_iter().collect();
         self.cancelled = cancelled.into_iter().collect();

@@ -91,7 +91,7 @@ pub struct Keeper {
     /// Bytes that lie there beyond what is in use: [`Keeper::hold`].
     held: u64,
     /// Those of them that a task will write over, by task.
-    lies: hashbrown::HashMap<u32, u64>,
+    lies: hashbrown::HashMap<TaskId, u64>,
     /// L(X): what would be in use if all that runs ended now.
     live: u64,
     running: usize,

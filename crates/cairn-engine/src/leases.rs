@@ -6,8 +6,7 @@
 //! workers told to stop. An attempt that ends otherwise takes its task along only if it was the last, and nothing of the
 //! task waits for validation. No worker has two attempts at one task.
 
-use crate::queue::ClassId;
-use crate::{Moment, Task, Token, WorkerId};
+use crate::{ClassId, Moment, Task, Token, WorkerId};
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
@@ -153,7 +152,7 @@ mod tests {
                         worker: WorkerId(attempt),
                         token,
                         since: Moment(0),
-                        class: 0,
+                        class: ClassId::default(),
                         is_ending: false,
                         due: None,
                         extended: None,

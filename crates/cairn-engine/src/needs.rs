@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PoolId(pub u32);
 
+cairn_kernel::ids! {
+    /// A class of tasks with equal needs, by number.
+    pub ClassId,
+}
+
 /// What a task needs. Tasks with the same needs form a class.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Needs {

@@ -1,6 +1,6 @@
 //! Eligible tasks in the order they go out, by class of needs. Knows no worker.
 
-use crate::{Needs, Task};
+use crate::{ClassId, Needs, Task};
 use cairn_dag::TaskId;
 use hashbrown::HashMap;
 use std::cmp::Reverse;
@@ -29,15 +29,12 @@ impl Order {
             Order::AsNumbered => task.0,
             Order::Ranked(rank) => match usize::try_from(task.0).ok().and_then(|t| rank.get(t)) {
                 Some(&rank) => rank.into(),
-                // A task that the order does not know comes last; it is given out all the same.
+                // The largest rank there is: a task that the order does not know comes last, but is given out all the same.
                 None => u64::MAX,
             },
         }
     }
 }
-
-/// A class of tasks with equal needs, by number.
-pub(crate) type ClassId = usize;
 
 /// One heap a class. A task may be in it that is no longer eligible: whoever takes one asks the game.
 #[derive(Clone, Debug)]
@@ -51,7 +48,9 @@ pub(crate) struct Queue {
 impl Queue {
     pub(crate) fn new(order: Order, classes: Vec<Needs>) -> Queue {
         let heaps = classes.iter().map(|_| BinaryHeap::new()).collect();
-        let number = classes.iter().cloned().zip(0..).collect();
+        let number = (classes.iter().cloned())
+            .zip((0..).map(ClassId::new))
+            .collect();
         Queue {
             order,
             classes,
@@ -65,7 +64,7 @@ impl Queue {
     }
 
     pub(crate) fn needs(&self, class: ClassId) -> &Needs {
-        &self.classes[class]
+        &self.classes[class.index()]
     }
 
     /// The class of these needs, a new one if there was none.
@@ -73,28 +72,30 @@ impl Queue {
         if let Some(&class) = self.number.get(&needs) {
             return class;
         }
-        let class = self.classes.len();
+        let class = ClassId::new(self.classes.len());
         self.classes.push(needs.clone());
         self.number.insert(needs, class);
         self.heaps.push(BinaryHeap::new());
         class
     }
 
-    pub(crate) fn classes(&self) -> std::ops::Range<ClassId> {
-        0..self.classes.len()
+    pub(crate) fn classes(&self) -> impl Iterator<Item = ClassId> + use<> {
+        (0..self.classes.len()).map(ClassId::new)
     }
 
     pub(crate) fn push(&mut self, class: ClassId, task: Task) {
-        self.heaps[class].push(Reverse((self.order.rank(task), task)));
+        self.heaps[class.index()].push(Reverse((self.order.rank(task), task)));
     }
 
     /// The first of a class, with its rank.
     pub(crate) fn first(&self, class: ClassId) -> Option<(u64, Task)> {
-        self.heaps[class].peek().map(|&Reverse(first)| first)
+        self.heaps[class.index()]
+            .peek()
+            .map(|&Reverse(first)| first)
     }
 
     pub(crate) fn pop(&mut self, class: ClassId) {
-        self.heaps[class].pop();
+        self.heaps[class.index()].pop();
     }
 
     /// Empties it and takes another order.

@@ -1,15 +1,19 @@
 //! Things by growing number, of which old ones are let go: four bytes are left of those. Knows nothing of what they are.
 
-use cairn_kernel::NONE;
 use std::ops::{Index, IndexMut};
+
+cairn_kernel::ids! {
+    /// Where something is.
+    PlaceId,
+}
 
 /// Things by the number in which they came, from 0 on.
 #[derive(Clone, Debug)]
 pub struct Roll<T> {
     /// By number: where it is; none of those that were let go.
-    place: Vec<u32>,
+    place: Vec<Option<PlaceId>>,
     things: Vec<Option<T>>,
-    free: Vec<u32>,
+    free: Vec<PlaceId>,
 }
 
 impl<T> Default for Roll<T> {
@@ -41,49 +45,47 @@ impl<T> Roll<T> {
     pub fn push(&mut self, thing: T) {
         let place = match self.free.pop() {
             Some(place) => {
-                self.things[place as usize] = Some(thing);
+                self.things[place.index()] = Some(thing);
                 place
             }
             None => {
                 self.things.push(Some(thing));
-                self.things.len() as u32 - 1
+                PlaceId::new(self.things.len() - 1)
             }
         };
-        self.place.push(place);
+        self.place.push(Some(place));
     }
 
     /// The next number is of one that was let go already.
     pub fn skip(&mut self) {
         // A number without a place: later numbers stay what they were.
-        self.place.push(NONE);
+        self.place.push(None);
     }
 
     /// The one of this number, if it is there.
     #[inline]
     pub fn get(&self, number: usize) -> Option<&T> {
-        let place = *self.place.get(number)?;
-        // Of one that was let go the place is beyond all things, so it is not found.
-        self.things.get(place as usize)?.as_ref()
+        let place = (*self.place.get(number)?)?;
+        self.things[place.index()].as_ref()
     }
 
     /// The same to change it.
     #[inline]
     pub fn get_mut(&mut self, number: usize) -> Option<&mut T> {
-        let place = *self.place.get(number)?;
-        self.things.get_mut(place as usize)?.as_mut()
+        let place = (*self.place.get(number)?)?;
+        self.things[place.index()].as_mut()
     }
 
     /// Whether the one of this number was let go.
     pub fn is_gone(&self, number: usize) -> bool {
-        self.place.get(number) == Some(&NONE)
+        self.place.get(number) == Some(&None)
     }
 
     /// Lets one go. Its number is not given again.
     pub fn let_go(&mut self, number: usize) -> Option<T> {
-        let place = std::mem::replace(self.place.get_mut(number)?, NONE);
-        let thing = self.things.get_mut(place as usize)?.take()?;
+        let place = self.place.get_mut(number)?.take()?;
         self.free.push(place);
-        Some(thing)
+        self.things[place.index()].take()
     }
 
     /// Those that are there, each with its number.

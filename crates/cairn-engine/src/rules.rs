@@ -1,6 +1,6 @@
 //! What a run promises each task: needs, budgets, limits. Knows no state.
 
-use crate::{Distrust, Needs, Span, Task};
+use crate::{ClassId, Distrust, KindId, Needs, Span, Task};
 use hashbrown::HashMap;
 
 /// Which tasks may be begun again elsewhere while somebody works on them.
@@ -20,10 +20,7 @@ impl Copies {
         match self {
             Copies::Never => false,
             Copies::All => true,
-            Copies::Of(may) => {
-                let task = usize::try_from(task.0).ok();
-                task.and_then(|t| may.get(t)).copied().unwrap_or(false)
-            }
+            Copies::Of(may) => column(may, task).unwrap_or(false),
         }
     }
 }
@@ -34,7 +31,7 @@ pub struct Rules {
     /// The different needs. The first are those of tasks that `class_of` does not reach.
     pub classes: Vec<Needs>,
     /// By task of a frozen dag: which needs.
-    pub class_of: Vec<u32>,
+    pub class_of: Vec<ClassId>,
     /// How much there is of each shared resource.
     pub pools: Vec<u32>,
     /// How often to try again after a failure, where `retries_of` does not say.
@@ -54,7 +51,7 @@ pub struct Rules {
     /// After so many tasks are given up, nothing more is leased; 0: go on to the end.
     pub failures: u64,
     /// By task of a frozen dag: its kind. Tasks beyond are of kind 0.
-    pub kind_of: Vec<u32>,
+    pub kind_of: Vec<KindId>,
     /// By kind: its name, by which it is known in other runs.
     pub kinds: Vec<String>,
     /// What results of workers count for that nobody vouches for.
@@ -88,17 +85,18 @@ impl Default for Rules {
     }
 }
 
-fn column(column: &[u32], task: Task) -> Option<u32> {
+fn column<T: Copy>(column: &[T], task: Task) -> Option<T> {
     (usize::try_from(task.0).ok()).and_then(|t| column.get(t).copied())
 }
 
 impl Rules {
-    pub(crate) fn class(&self, task: Task) -> usize {
-        column(&self.class_of, task).unwrap_or(0) as usize
+    /// Which needs a task has, as long as no limit of it grew.
+    pub fn class(&self, task: Task) -> ClassId {
+        column(&self.class_of, task).unwrap_or_default()
     }
 
-    pub(crate) fn kind(&self, task: Task) -> u32 {
-        column(&self.kind_of, task).unwrap_or(0)
+    pub(crate) fn kind(&self, task: Task) -> KindId {
+        column(&self.kind_of, task).unwrap_or_default()
     }
 
     pub(crate) fn retries(&self, task: Task) -> u32 {

@@ -8,8 +8,8 @@
 //! a file of unknown size as nothing; so a kind of job with unknown sizes *starts slowly*: one task runs until it is
 //! measured, then two, and so on. Whenever none of its kind runs, a task may start: slowness alone never stops a run.
 
-use cairn_dag::{TaskId, wide};
-use cairn_kernel::NONE;
+use crate::KindId;
+use cairn_dag::TaskId;
 use cairn_theory::storage::{FileId, Storage, StorageError};
 
 /// How much larger than expected a file may well be, unless told otherwise.
@@ -30,10 +30,15 @@ const LAST_OUTPUT: u32 = 7;
 const MORE: f64 = 1.05;
 const LESS: f64 = 0.9;
 
+cairn_kernel::ids! {
+    /// A class of files, by number.
+    pub FileClassId,
+}
+
 /// Files of one sort.
 #[derive(Clone, Debug, PartialEq)]
 struct FileClass {
-    kind: u32,
+    kind: KindId,
     /// Which output of its task.
     output: u32,
     is_unknown: bool,
@@ -55,8 +60,8 @@ impl FileClass {
 /// What was learnt of files of one sort: to be kept from one run to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Learnt {
-    /// The number of the kind of task.
-    pub kind: u32,
+    /// The kind of task.
+    pub kind: KindId,
     /// Which output of its task.
     pub output: u32,
     /// Whether the input says nothing of their sizes.
@@ -79,12 +84,12 @@ struct KindUnderWay {
 ///
 /// ```
 /// use cairn_dag::TaskId;
-/// use cairn_engine::Sizes;
+/// use cairn_engine::{KindId, Sizes};
 /// use cairn_theory::storage::{FileId, Storage, Stored};
 /// // Two tasks of one kind write a file each; the input says 100 bytes.
 /// let file = |task| Stored { producer: Some(TaskId(task)), bytes: 100, is_kept: true, consumers: vec![] };
 /// let (storage, _) = Storage::new(2, vec![file(0), file(1)], vec![]).unwrap();
-/// let mut sizes = Sizes::new(&storage, vec![0, 0], &[], 1.3);
+/// let mut sizes = Sizes::new(&storage, vec![KindId(0); 2], &[], 1.3);
 /// assert_eq!(sizes.reserve(FileId(1)), 130);
 /// sizes.measure(FileId(0), 200);
 /// assert_eq!(sizes.reserve(FileId(1)), 260);
@@ -93,9 +98,9 @@ struct KindUnderWay {
 pub struct Sizes {
     safety: f64,
     /// By task.
-    kind: Vec<u32>,
+    kind: Vec<KindId>,
     /// By file; none of those that are measured, or were there from the beginning.
-    class: Vec<u32>,
+    class: Vec<Option<FileClassId>>,
     /// By file: what the input says; 1 where it says nothing, so that factors are bytes.
     expected: Vec<f32>,
     classes: Vec<FileClass>,
@@ -103,12 +108,12 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// What the input says: the sizes of `storage`, but those of `unknown` files. `kind` has a number for each task, equal
+    /// What the input says: the sizes of `storage`, but those of `unknown` files. `kind` has that of each task, equal
     /// for tasks whose files are alike, counted from 0. A safety of less than 1 counts as 1.
     ///
     /// # Panics
     /// If `kind` has another length.
-    pub fn new(storage: &Storage, kind: Vec<u32>, unknown: &[FileId], safety: f64) -> Sizes {
+    pub fn new(storage: &Storage, kind: Vec<KindId>, unknown: &[FileId], safety: f64) -> Sizes {
         assert_eq!(kind.len(), storage.tasks(), "one kind a task");
         let safety = if safety >= 1.0 { safety } else { 1.0 };
         // A size of nothing is one that nobody gave.
@@ -122,18 +127,18 @@ impl Sizes {
         let key = |t: TaskId, f: FileId, i: u32| {
             (kind[t.index()], i.min(LAST_OUTPUT), is_unknown[f.index()])
         };
-        let mut keys: Vec<(u32, u32, bool)> = outputs().map(|(t, f, i)| key(t, f, i)).collect();
+        let mut keys: Vec<(KindId, u32, bool)> = outputs().map(|(t, f, i)| key(t, f, i)).collect();
         keys.sort_unstable();
         keys.dedup();
-        let mut class = vec![NONE; storage.files().len()];
+        let mut class = vec![None; storage.files().len()];
         for (t, f, i) in outputs() {
             let at = keys.binary_search(&key(t, f, i)).expect("it is there");
-            class[f.index()] = u32::try_from(at).expect("no more classes than files");
+            class[f.index()] = Some(FileClassId::new(at));
         }
-        let count = kind.iter().max().map_or(0, |&k| wide(k) + 1);
+        let count = kind.iter().max().map_or(0, |k| k.index() + 1);
         let mut kinds = vec![KindUnderWay::default(); count];
         for &(kind, _, _) in keys.iter().filter(|(_, _, is_unknown)| *is_unknown) {
-            kinds[wide(kind)].seen = Some(0);
+            kinds[kind.index()].seen = Some(0);
         }
         let classes = keys
             .into_iter()
@@ -161,11 +166,12 @@ impl Sizes {
 
     /// What to reserve for a file that is not measured yet.
     pub fn reserve(&self, file: FileId) -> u64 {
-        let Some(class) = self.classes.get(wide(self.class[file.index()])) else {
+        let Some(class) = self.class[file.index()] else {
             return 0;
         };
+        let factor = self.classes[class.index()].factor;
         // Saturates: whoever adds it up checks the sum.
-        (f64::from(self.expected[file.index()]) * class.factor).ceil() as u64
+        (f64::from(self.expected[file.index()]) * factor).ceil() as u64
     }
 
     /// Gives all files that are not measured yet the sizes to reserve: before an order is planned.
@@ -174,7 +180,7 @@ impl Sizes {
     /// If all together are too much.
     pub fn apply(&self, storage: &mut Storage) -> Result<(), StorageError> {
         for file in storage.files() {
-            if self.class[file.index()] != NONE {
+            if self.class[file.index()].is_some() {
                 storage.resize(file, self.reserve(file))?;
             }
         }
@@ -183,15 +189,15 @@ impl Sizes {
 
     /// A file turns out to have so many bytes. Says which class is to be reserved otherwise from now on, if any: ask
     /// `Sizes::files_of`. A file is measured once; what comes later is not learnt from.
-    pub fn measure(&mut self, file: FileId, bytes: u64) -> Option<u32> {
-        let number = std::mem::replace(&mut self.class[file.index()], NONE);
-        let class = self.classes.get_mut(wide(number))?;
+    pub fn measure(&mut self, file: FileId, bytes: u64) -> Option<FileClassId> {
+        let number = self.class[file.index()].take()?;
+        let class = &mut self.classes[number.index()];
         let ratio = bytes as f64 / f64::from(self.expected[file.index()]);
         class.seen = class.seen.saturating_add(1);
         class.most = class.most.max(ratio);
         let wanted = class.wanted(self.safety);
         let is_unknown = class.is_unknown;
-        let kind = wide(class.kind);
+        let kind = class.kind;
         // One beyond the factor, by however little: another like it would break the promise.
         let is_other = class.most > class.factor
             || wanted > MORE * class.factor
@@ -200,8 +206,8 @@ impl Sizes {
             class.factor = wanted;
         }
         if is_unknown {
-            let of_kind = |c: &&FileClass| c.is_unknown && wide(c.kind) == kind;
-            let fewest = match self.kinds[kind].seen {
+            let of_kind = |c: &&FileClass| c.is_unknown && c.kind == kind;
+            let fewest = match self.kinds[kind.index()].seen {
                 // Known well enough: no need to look.
                 Some(KNOWN..) => KNOWN,
                 _ => {
@@ -209,7 +215,7 @@ impl Sizes {
                     seen.min().unwrap_or(0)
                 }
             };
-            self.kinds[kind].seen = Some(fewest);
+            self.kinds[kind.index()].seen = Some(fewest);
         }
         is_other.then_some(number)
     }
@@ -242,7 +248,7 @@ impl Sizes {
                 class.factor = class.wanted(self.safety);
             }
         }
-        for (number, kind) in (0u32..).zip(&mut self.kinds) {
+        for (number, kind) in (0..).map(KindId).zip(&mut self.kinds) {
             let of_kind = self
                 .classes
                 .iter()
@@ -252,27 +258,27 @@ impl Sizes {
     }
 
     /// The files of a class that are not measured yet. O(files).
-    pub(crate) fn files_of(&self, class: u32) -> impl Iterator<Item = FileId> + '_ {
+    pub(crate) fn files_of(&self, class: FileClassId) -> impl Iterator<Item = FileId> + '_ {
         let all = self.class.iter().zip(0u32..);
-        all.filter(move |(c, _)| **c == class)
+        all.filter(move |(c, _)| **c == Some(class))
             .map(|(_, file)| FileId(file))
     }
 
     /// Whether a task may start, as far as its kind is known. Always, where none of its kind runs.
     pub(crate) fn may(&self, task: TaskId) -> bool {
-        let kind = &self.kinds[wide(self.kind[task.index()])];
+        let kind = &self.kinds[self.kind[task.index()].index()];
         kind.seen
             .is_none_or(|seen| seen >= KNOWN || kind.running <= seen)
     }
 
     /// A task starts.
     pub(crate) fn start(&mut self, task: TaskId) {
-        self.kinds[wide(self.kind[task.index()])].running += 1;
+        self.kinds[self.kind[task.index()].index()].running += 1;
     }
 
     /// A task that ran does so no more.
     pub(crate) fn end(&mut self, task: TaskId) {
-        let running = &mut self.kinds[wide(self.kind[task.index()])].running;
+        let running = &mut self.kinds[self.kind[task.index()].index()].running;
         *running = running.saturating_sub(1);
     }
 
@@ -290,15 +296,15 @@ impl Sizes {
     }
 }
 
-/// Numbers for the kinds of tasks, from 0, the same for the same word: as [`Sizes::new`] takes them.
+/// The kinds of tasks, numbered from 0, the same for the same word: as [`Sizes::new`] takes them.
 ///
 /// ```
-/// assert_eq!(cairn_engine::numbered(["map", "sort", "map"].into_iter()), [0, 1, 0]);
+/// assert_eq!(cairn_engine::numbered(["map", "sort", "map"].into_iter()), [0, 1, 0].map(cairn_engine::KindId));
 /// ```
-pub fn numbered<'a>(kinds: impl Iterator<Item = &'a str>) -> Vec<u32> {
+pub fn numbered<'a>(kinds: impl Iterator<Item = &'a str>) -> Vec<KindId> {
     let mut seen = hashbrown::HashMap::new();
     let mut number = |kind: &'a str| {
-        let next = u32::try_from(seen.len()).expect("no more kinds than tasks");
+        let next = KindId::new(seen.len());
         *seen.entry(kind).or_insert(next)
     };
     kinds.map(&mut number).collect()
@@ -335,13 +341,14 @@ mod tests {
     #[test]
     fn sizes_from_the_input_count_with_safety_until_some_are_measured() {
         let storage = storage(&[1000, 10, 1000, 7]);
-        let mut sizes = Sizes::new(&storage, vec![0, 0, 0, 1], &[], 1.3);
+        let mut sizes = Sizes::new(&storage, [0, 0, 0, 1].map(KindId).to_vec(), &[], 1.3);
         assert_eq!(sizes.reserve(FileId(0)), 1300);
         assert_eq!(sizes.reserve(FileId(1)), 13);
         // A tenth of what was said: the ratio holds for all of the kind, with room to spare.
-        assert_eq!(sizes.measure(FileId(0), 100), Some(0));
+        let class = FileClassId::new(0);
+        assert_eq!(sizes.measure(FileId(0), 100), Some(class));
         assert_eq!(
-            sizes.files_of(0).collect::<Vec<_>>(),
+            sizes.files_of(class).collect::<Vec<_>>(),
             [FileId(1), FileId(2)]
         );
         assert_eq!(sizes.reserve(FileId(2)), 130);
@@ -351,7 +358,7 @@ mod tests {
         assert_eq!(sizes.measure(FileId(0), 9999), None);
         assert_eq!(sizes.reserve(FileId(2)), 130);
         // Larger than reserved: all others are reserved at least as much at once.
-        assert_eq!(sizes.measure(FileId(1), 30), Some(0));
+        assert_eq!(sizes.measure(FileId(1), 30), Some(class));
         assert!(sizes.reserve(FileId(2)) >= 3000);
         let mut applied = storage.clone();
         sizes.apply(&mut applied).unwrap();
@@ -367,7 +374,7 @@ mod tests {
     fn kinds_of_unknown_size_start_slowly_and_never_stand() {
         let storage = storage(&[0; 64]);
         let unknown: Vec<FileId> = storage.files().collect();
-        let mut sizes = Sizes::new(&storage, vec![0; 64], &unknown, 1.3);
+        let mut sizes = Sizes::new(&storage, vec![KindId(0); 64], &unknown, 1.3);
         let mut waiting: Vec<TaskId> = (0..64).map(TaskId).collect();
         let mut waves = Vec::new();
         while !waiting.is_empty() {
@@ -388,7 +395,7 @@ mod tests {
         assert_eq!(waves, [1, 2, 4, 8, 16, 33]);
         // Where the input gives sizes nothing is slow.
         let given = self::storage(&[5; 9]);
-        let mut sizes = Sizes::new(&given, vec![0; 9], &[], 1.3);
+        let mut sizes = Sizes::new(&given, vec![KindId(0); 9], &[], 1.3);
         for task in (0..9).map(TaskId) {
             assert!(sizes.may(task));
             sizes.start(task);
@@ -409,7 +416,7 @@ mod tests {
                 0 => storage.files().collect(),
                 _ => Vec::new(),
             };
-            let mut sizes = Sizes::new(&storage, vec![0; 200], &unknown, 1.3);
+            let mut sizes = Sizes::new(&storage, vec![KindId(0); 200], &unknown, 1.3);
             let factor = 0.2 + random.below(40) as f64 / 10.0;
             let even = !unknown.is_empty();
             for (file, &given) in storage.files().zip(&given) {
@@ -437,7 +444,7 @@ mod tests {
     #[test]
     fn what_was_learnt_is_known_in_the_next_run() {
         let storage = storage(&[1000, 0, 1000, 0]);
-        let kinds = || vec![0, 1, 0, 1];
+        let kinds = || [0, 1, 0, 1].map(KindId).to_vec();
         let mut first = Sizes::new(&storage, kinds(), &[], 1.3);
         first.measure(FileId(0), 3000);
         first.measure(FileId(1), 77);
@@ -453,7 +460,7 @@ mod tests {
         assert_eq!(next.reserve(FileId(0)), next.reserve(FileId(2)));
         // Of other kinds, or nonsense: no harm.
         let told = |kind, most| Learnt {
-            kind,
+            kind: KindId(kind),
             output: 0,
             is_unknown: false,
             seen: 9,
@@ -468,14 +475,14 @@ mod tests {
     #[test]
     fn enormous_sizes_never_wrap_and_zero_is_unknown() {
         let storage = storage(&[MOST_BYTES / 4, 0, MOST_BYTES / 4]);
-        let mut sizes = Sizes::new(&storage, vec![0, 0, 0], &[], f64::INFINITY);
+        let mut sizes = Sizes::new(&storage, vec![KindId(0); 3], &[], f64::INFINITY);
         assert_eq!(sizes.reserve(FileId(0)), u64::MAX);
         assert!(sizes.apply(&mut storage.clone()).is_err());
         assert_eq!(sizes.reserve(FileId(1)), 0);
         sizes.measure(FileId(1), u64::MAX);
         sizes.measure(FileId(0), 0);
         let _ = sizes.reserve(FileId(2)); // some number, no panic
-        let less = Sizes::new(&storage, vec![0, 0, 0], &[], f64::NAN);
+        let less = Sizes::new(&storage, vec![KindId(0); 3], &[], f64::NAN);
         assert_eq!(less.reserve(FileId(0)), MOST_BYTES / 4);
     }
 }

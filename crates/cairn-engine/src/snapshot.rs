@@ -66,8 +66,8 @@ impl Tries {
     }
 
     /// An attempt failed, which is booked as [ended](Tries::ended): it costs a try, and the next one gets twice as much of what it
-    /// wanted for, but no more memory than any worker has. Both once for a generation.
-    pub(crate) fn failed(&mut self, token: Token, cause: Cause, needs: &Needs, most: u64) {
+    /// wanted for, but no more memory than any worker has, if one is here. Both once for a generation.
+    pub(crate) fn failed(&mut self, token: Token, cause: Cause, needs: &Needs, most: Option<u64>) {
         let is_new = self.costs_a_try(token, cause, needs);
         self.failures += u32::from(is_new);
         if !runs_into_a_limit(cause, needs) {
@@ -80,7 +80,8 @@ impl Tries {
         }
         match cause {
             Cause::Memory if token.attempt > self.outgrown.memory => {
-                let more = needs.memory.saturating_mul(2).min(most);
+                let twice = needs.memory.saturating_mul(2);
+                let more = most.map_or(twice, |most| twice.min(most));
                 // The largest worker may be gone: nobody gets less than before.
                 self.memory = Some(more.max(needs.memory));
                 self.outgrown.memory = newest;

@@ -34,7 +34,7 @@ pub(crate) use reputation::Reputation;
 
 use self::check::Check;
 use self::record::Takes;
-use crate::{Moment, Span, Task, Token, WorkerId};
+use crate::{KindId, Moment, Span, Task, Token, WorkerId};
 use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,7 +58,7 @@ pub struct Digest(pub [u64; 2]);
 pub struct Trust {
     distrust: Distrust,
     records: BTreeMap<ClientId, Record>,
-    kinds: BTreeMap<u32, Takes>,
+    kinds: BTreeMap<KindId, Takes>,
     checks: HashMap<Task, Check>,
     copies: u64,
     /// Mean turnarounds of all clients that have one, added up.
@@ -298,7 +298,7 @@ impl Trust {
     }
 
     /// What tasks of a kind take until they are back, on average; `None` where no result ever counted.
-    pub(crate) fn takes(&self, kind: u32) -> Option<Span> {
+    pub(crate) fn takes(&self, kind: KindId) -> Option<Span> {
         let takes = self.kinds.get(&kind)?;
         Some(Span(takes.sum / takes.count.max(1)))
     }

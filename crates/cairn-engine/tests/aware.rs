@@ -2,9 +2,9 @@
 
 use cairn_dag::Dag;
 use cairn_engine::{
-    Copies, Dispatch, Engine, Entry, Event, Expected, Frozen, Granted, Keeper, Memory, Moment,
-    Needs, Offer, Order, Outbox, Outcome, Placing, PoolId, Position, Receipt, Refusal, Release,
-    Rules, Span, Task, Token, WorkerId,
+    ClassId, Copies, Dispatch, Engine, Entry, Event, Expected, Frozen, Granted, Keeper, KindId,
+    Memory, Moment, Needs, Offer, Order, Outbox, Outcome, Placing, PoolId, Position, Receipt,
+    Refusal, Release, Rules, Span, Task, Token, WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
 use cairn_theory::game::Standing;
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 fn expected(dag: &Dag, seconds: f64) -> Expected {
     Expected {
         seconds: vec![Some(seconds); dag.len()],
-        kind: (0..dag.len() as u32).map(|t| t % 3).collect(),
+        kind: dag.tasks().map(|t| KindId(t.0 % 3)).collect(),
         kinds: ["a", "b", "c"].map(String::from).to_vec(),
     }
 }
@@ -54,7 +54,10 @@ fn runs_end_and_events_rebuild_what_was_learnt() {
                 ..Needs::default()
             };
             rules.classes.push(wide);
-            rules.class_of = dag.tasks().map(|t| u32::from(t.0 % 5 == 0)).collect();
+            rules.class_of = dag
+                .tasks()
+                .map(|t| ClassId::new(usize::from(t.0 % 5 == 0)))
+                .collect();
         }
         let mut engine = aware(&dag, &rules, Placing::BySpeed);
         let mut log: Vec<Entry> = Vec::new();
@@ -360,7 +363,7 @@ fn a_copy_takes_nothing_that_an_eligible_task_waits_for() {
             silence: Span::seconds(10_000),
             copies: Copies::All,
             classes,
-            class_of: vec![0, 0, 1, 1],
+            class_of: [0, 0, 1, 1].map(ClassId::new).to_vec(),
             pools: vec![3],
             ..Rules::default()
         };
@@ -408,7 +411,9 @@ fn a_wide_task_is_not_starved_where_tasks_go_by_speed() {
         let rules = Rules {
             silence: Span::seconds(10_000),
             classes: vec![small, wide],
-            class_of: (0..200).map(|t| u32::from(t == 3)).collect(),
+            class_of: (0..200)
+                .map(|t| ClassId::new(usize::from(t == 3)))
+                .collect(),
             pools: vec![3],
             ..Rules::default()
         };
@@ -496,7 +501,7 @@ fn who_is_long_gone_is_forgotten_and_its_speed_is_not() {
     for n in 2..1_500 {
         visit(&mut engine, n, 12, &mut out);
         assert!(engine.workers().kept() <= 2 * rules.gone + 2);
-        let known = engine.dispatch().unwrap().book().clients();
+        let known = engine.dispatch().unwrap().book().workers();
         assert!(known <= 2 * rules.gone + 2, "{known}");
     }
     assert!(engine.workers().is_gone(fast.index()));
@@ -526,7 +531,7 @@ fn who_is_long_gone_is_forgotten_and_its_speed_is_not() {
         assert_eq!(back, WorkerId(1_500));
         let other = engine.join(now, "guest-1499", Offer::cpus(1), &mut out);
         let dispatch = engine.dispatch().unwrap();
-        let speed = |w: WorkerId| dispatch.book().speed(dispatch.client(w.0));
+        let speed = |w: WorkerId| dispatch.book().speed(dispatch.known_as(w));
         assert!(
             speed(back) > 3.0 * speed(other),
             "{} {}",
@@ -562,7 +567,7 @@ fn speeds_are_learnt_and_survive_a_snapshot() {
     }
     let ratio = |engine: &Engine<Frozen<'_>>| {
         let dispatch = engine.dispatch().unwrap();
-        let speed = |w: WorkerId| dispatch.book().speed(dispatch.client(w.0));
+        let speed = |w: WorkerId| dispatch.book().speed(dispatch.known_as(w));
         speed(fast) / speed(slow)
     };
     assert!((3.5..5.5).contains(&ratio(&engine)), "{}", ratio(&engine));

@@ -3,9 +3,9 @@
 
 use cairn_dag::{Dag, TaskId};
 use cairn_engine::{
-    Cause, ClientId, Digest, Dispatch, Distrust, Engine, Event, Expected, Frozen, Granted, Memory,
-    Moment, Needs, Offer, Order, Outbox, Outcome, Placing, Position, Receipt, Refusal, Returned,
-    Rules, Span, Task, Token, Why, WorkerId,
+    Cause, ClientId, Digest, Dispatch, Distrust, Engine, Event, Expected, Frozen, Granted, KindId,
+    Memory, Moment, Needs, Offer, Order, Outbox, Outcome, Placing, Position, Receipt, Refusal,
+    Returned, Rules, Span, Task, Token, Why, WorkerId,
 };
 use cairn_theory::game::Standing;
 use std::time::Instant;
@@ -243,7 +243,7 @@ fn what_is_recorded_of_a_task_makes_its_time_longer() {
     let mut engine = Engine::new(Frozen::new(&dag), rules(2), order(&dag));
     let expected = Expected {
         seconds: vec![Some(60.0)],
-        kind: vec![0],
+        kind: vec![KindId(0)],
         kinds: vec!["long".into()],
     };
     engine.watch(Memory::default(), Placing::ByOrder, |memory| {
@@ -418,12 +418,12 @@ fn a_name_is_taken_from_its_own_client_alone() {
     );
     assert_eq!(run.engine.lease(T).map(|lease| lease.1), Some(token));
     let dispatch = run.engine.dispatch().unwrap();
-    let numbers = [trusted, volunteer, other].map(|w| dispatch.client(w.0));
+    let numbers = [trusted, volunteer, other].map(|w| dispatch.known_as(w));
     assert!(numbers[0] != numbers[1] && numbers[1] != numbers[2]);
     let again = run.join_as("gpu-1", of(7));
     assert!(!is_here(&run, volunteer) && is_here(&run, again) && is_here(&run, trusted));
     let dispatch = run.engine.dispatch().unwrap();
-    assert_eq!(dispatch.client(again.0), numbers[1], "the same again");
+    assert_eq!(dispatch.known_as(again), numbers[1], "the same again");
 }
 
 #[test]
@@ -490,9 +490,9 @@ fn what_volunteers_return_is_learnt_from() {
     assert_eq!(run.standing(), Standing::Executed);
     let dispatch = run.engine.dispatch().unwrap();
     for worker in workers {
-        let client = dispatch.client(worker.0);
-        assert_eq!(dispatch.book().returns(client), 1);
-        assert_eq!(dispatch.book().turnaround(client), Some(4.0));
+        let who = dispatch.known_as(worker);
+        assert_eq!(dispatch.book().returns(who), 1);
+        assert_eq!(dispatch.book().turnaround(who), Some(4.0));
     }
 }
 
@@ -510,7 +510,7 @@ fn watched<'d>(dag: &'d Dag, memory: Memory) -> Run<'d> {
 fn watch(engine: &mut Engine<Frozen<'_>>, dag: &Dag, memory: Memory) {
     let expected = Expected {
         seconds: vec![Some(10.0); dag.len()],
-        kind: vec![0; dag.len()],
+        kind: vec![KindId(0); dag.len()],
         kinds: vec!["step".into()],
     };
     engine.watch(memory, Placing::ByOrder, |memory| {
@@ -589,13 +589,14 @@ fn whether_somebody_is_back_in_time_goes_by_the_kind_of_the_task() {
     let dag = dag(8);
     let mut rules = rules(2);
     rules.distrust.deadline = Span::seconds(1);
-    rules.kind_of = vec![0, 0, 0, 0, 1, 1, 1, 1];
+    rules.kind_of = [0, 0, 0, 0, 1, 1, 1, 1].map(KindId).to_vec();
+    let kind = rules.kind_of.clone();
     let mut engine = Engine::new(Frozen::new(&dag), rules, order(&dag));
     let expected = Expected {
         seconds: (0..8)
             .map(|t| Some(if t < 4 { 1000.0 } else { 10.0 }))
             .collect(),
-        kind: vec![0, 0, 0, 0, 1, 1, 1, 1],
+        kind,
         kinds: vec!["long".into(), "short".into()],
     };
     engine.watch(Memory::default(), Placing::ByOrder, |memory| {

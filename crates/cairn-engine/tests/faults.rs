@@ -8,9 +8,9 @@
 
 use cairn_dag::{Dag, TaskId};
 use cairn_engine::{
-    Cause, Client, ClientId, Copies, Digest, Dispatch, Distrust, Engine, Entry, Event, Exchanged,
-    Expected, Frozen, Memory, Moment, Needs, Offer, Order, Outbox, Outcome, Placing, Receipt,
-    Refusal, Release, Request, Returned, Rules, Snapshot, Span, Task, Token, WorkerId,
+    Cause, ClassId, Client, ClientId, Copies, Digest, Dispatch, Distrust, Engine, Entry, Event,
+    Exchanged, Expected, Frozen, Memory, Moment, Needs, Offer, Order, Outbox, Outcome, Placing,
+    Receipt, Refusal, Release, Request, Returned, Rules, Snapshot, Span, Task, Token, WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
 use std::cmp::Reverse;
@@ -131,7 +131,7 @@ impl<'d> World<'d> {
                     ..Needs::default()
                 })
                 .to_vec(),
-            class_of: dag.tasks().map(|_| random.below(2) as u32).collect(),
+            class_of: dag.tasks().map(|_| ClassId::new(random.below(2))).collect(),
             copies: if aware { Copies::All } else { Copies::Never },
             ..Rules::default()
         };

@@ -3,8 +3,9 @@
 
 use cairn_dag::{Dag, TaskId};
 use cairn_engine::{
-    Cause, Dispatch, Engine, Entry, Expected, Frozen, Keeper, Memory, Moment, Needs, Offer, Order,
-    Outbox, Outcome, Placing, PoolId, Position, Refusal, Rules, Span, Task, Token, WorkerId,
+    Cause, ClassId, Dispatch, Engine, Entry, Expected, Frozen, Keeper, KindId, Memory, Moment,
+    Needs, Offer, Order, Outbox, Outcome, Placing, PoolId, Position, Refusal, Rules, Span, Task,
+    Token, WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
 use cairn_theory::game::Standing;
@@ -220,7 +221,7 @@ fn wide_tasks_speeds_and_a_cap_never_stop_the_run() {
             classes: vec![needs(1, false), needs(4, false), needs(1, true)],
             class_of: dag
                 .tasks()
-                .map(|_| random.below(4).saturating_sub(1) as u32)
+                .map(|_| ClassId::new(random.below(4).saturating_sub(1)))
                 .collect(),
             pools: vec![2],
             ..Rules::default()
@@ -231,7 +232,7 @@ fn wide_tasks_speeds_and_a_cap_never_stop_the_run() {
         if seed % 3 > 0 {
             let expected = Expected {
                 seconds: vec![Some(5.0); dag.len()],
-                kind: vec![0; dag.len()],
+                kind: vec![KindId(0); dag.len()],
                 kinds: vec!["a".to_owned()],
             };
             engine.watch(Memory::default(), Placing::BySpeed, |memory| {

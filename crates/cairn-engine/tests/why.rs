@@ -2,8 +2,8 @@
 
 use cairn_dag::TaskId;
 use cairn_engine::{
-    Cause, ClientId, Digest, Distrust, Engine, Frozen, Moment, Needs, Offer, Order, Outbox,
-    Outcome, PoolId, Position, Refusal, Returned, Rules, Span, Task, Why, WhyNot, WorkerId,
+    Cause, ClassId, ClientId, Digest, Distrust, Engine, Frozen, Moment, Needs, Offer, Order,
+    Outbox, Outcome, PoolId, Position, Refusal, Returned, Rules, Span, Task, Why, WhyNot, WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
 use cairn_theory::game::Standing;
@@ -31,7 +31,7 @@ fn rules(random: &mut Random, tasks: usize) -> Rules {
     };
     Rules {
         classes: vec![Needs::default(), wide, large, licensed, tagged, long],
-        class_of: (0..tasks).map(|_| random.below(6) as u32).collect(),
+        class_of: (0..tasks).map(|_| ClassId::new(random.below(6))).collect(),
         pools: vec![1],
         retries: 1,
         failures: [0, 3][random.below(2)],

@@ -18,63 +18,44 @@ use cairn_dag::{Flow, FlowBuilder, Mark, Symbol, TaskId};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// What stands between the columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Separator {
-    Comma,
-    Tab,
-    /// Only read.
-    Semicolon,
-}
-
-impl Separator {
-    fn character(self) -> char {
-        match self {
-            Separator::Comma => ',',
-            Separator::Tab => '\t',
-            Separator::Semicolon => ';',
-        }
+/// What really stands between the columns of this text, where another may be `expected`.
+fn separator_of(text: &str, expected: char) -> char {
+    let is_record = |line: &&str| !line.is_empty() && !line.starts_with('#');
+    // Physical lines: a quoted field with a line end in it only blurs the count.
+    // The beginning tells; a file of a million lines is not gone through three times before it is read.
+    let records = || text.lines().map(str::trim).filter(is_record).take(200);
+    let is_header = |separator: &char| {
+        let mut first = Records::of(records().next().unwrap_or(""), *separator);
+        first.next_record().is_some() && header(&first.fields).is_some()
+    };
+    let count = |line: &str, separator: char| {
+        let mut quoted = false;
+        let is_one = |c: &char| {
+            // A doubled quote toggles twice: inside stays inside.
+            quoted ^= *c == '"';
+            !quoted && *c == separator
+        };
+        line.chars().filter(is_one).count()
+    };
+    let all = [',', ';', '\t'];
+    // Whatever is expected wins where it fits: only then is another one looked for.
+    if is_header(&expected) {
+        return expected;
     }
-
-    /// What really stands between the columns of this text, where `self` is expected.
-    fn found_in(self, text: &str) -> Separator {
-        let is_record = |line: &&str| !line.is_empty() && !line.starts_with('#');
-        // Physical lines: a quoted field with a line end in it only blurs the count.
-        // The beginning tells; a file of a million lines is not gone through three times before it is read.
-        let records = || text.lines().map(str::trim).filter(is_record).take(200);
-        let is_header = |separator: &Separator| {
-            let mut first = Records::of(records().next().unwrap_or(""), *separator);
-            first.next_record().is_some() && header(&first.fields).is_some()
-        };
-        let count = |line: &str, separator: Separator| {
-            let mut quoted = false;
-            let is_one = |c: &char| {
-                // A doubled quote toggles twice: inside stays inside.
-                quoted ^= *c == '"';
-                !quoted && *c == separator.character()
-            };
-            line.chars().filter(is_one).count()
-        };
-        let all = [Separator::Comma, Separator::Semicolon, Separator::Tab];
-        // Whatever is expected wins where it fits: only then is another one looked for.
-        if is_header(&self) {
-            return self;
-        }
-        if let Some(other) = all.into_iter().find(is_header) {
-            return other;
-        }
-        if records().all(|line| count(line, self) > 0) {
-            return self;
-        }
-        // Some lines lack it: it belongs to names where another makes as many columns in every line.
-        let some = records().any(|line| count(line, self) > 0);
-        let makes_columns = |&other: &Separator| {
-            let mut counts = records().map(|line| count(line, other));
-            let first = counts.next().unwrap_or(0);
-            first > 0 && counts.all(|c| if some { c == first } else { c > 0 })
-        };
-        all.into_iter().find(makes_columns).unwrap_or(self)
+    if let Some(other) = all.into_iter().find(is_header) {
+        return other;
     }
+    if records().all(|line| count(line, expected) > 0) {
+        return expected;
+    }
+    // Some lines lack it: it belongs to names where another makes as many columns in every line.
+    let some = records().any(|line| count(line, expected) > 0);
+    let makes_columns = |&other: &char| {
+        let mut counts = records().map(|line| count(line, other));
+        let first = counts.next().unwrap_or(0);
+        first > 0 && counts.all(|c| if some { c == first } else { c > 0 })
+    };
+    all.into_iter().find(makes_columns).unwrap_or(expected)
 }
 
 /// Header names of the columns of parents and children.
@@ -82,9 +63,9 @@ impl Separator {
 const HEADERS: [(&str, &str); 3] = [("parent", "child"), ("source", "target"), ("from", "to")];
 
 /// Reads a flow. `None` when there was an error.
-pub(crate) fn read(source: &Source, separator: Separator, report: &mut Report) -> Option<Flow> {
+pub(crate) fn read(source: &Source, separator: char, report: &mut Report) -> Option<Flow> {
     // Spreadsheets write what their country uses, whatever the file is called.
-    let separator = separator.found_in(source.text());
+    let separator = separator_of(source.text(), separator);
     let mut records = Records::of(source.text(), separator);
     let mut draft = Draft::of_lines(source, report);
     let mut columns = None;
@@ -137,11 +118,7 @@ pub(crate) fn read(source: &Source, separator: Separator, report: &mut Report) -
     // Nearly always another separator than is thought: as tasks without arcs the file would be planned, and wrongly.
     if any && !pairs && draft.is_sound() {
         let message = "no line has two fields: there is no arc in this list";
-        let comma = match separator {
-            Separator::Tab => "<tab>",
-            Separator::Comma => ",",
-            Separator::Semicolon => ";",
-        };
+        let comma = separator.to_string().replace('\t', "<tab>");
         let help = format!(
             "put '{comma}' between parent and child; if all tasks really stand alone, say so with a first line 'parent{comma}child'"
         );
@@ -152,11 +129,8 @@ pub(crate) fn read(source: &Source, separator: Separator, report: &mut Report) -
 
 /// Counts what a flow does not hold: columns beside parent and child, and comments.
 pub(crate) fn unheld(source: &Source, format: Format, tally: &mut Tally) {
-    let expected = match format {
-        Format::Tsv => Separator::Tab,
-        _ => Separator::Comma,
-    };
-    let mut records = Records::of(source.text(), expected.found_in(source.text()));
+    let expected = if format == Format::Tsv { '\t' } else { ',' };
+    let mut records = Records::of(source.text(), separator_of(source.text(), expected));
     let mut columns: Option<((usize, usize), Vec<String>)> = None;
     while let Some((line, record)) = records.next_record() {
         if record.is_err() {
@@ -207,11 +181,11 @@ struct Records<'t> {
 }
 
 impl<'t> Records<'t> {
-    fn of(text: &'t str, separator: Separator) -> Records<'t> {
+    fn of(text: &'t str, separator: char) -> Records<'t> {
         Records {
             rest: text,
             line: 1,
-            separator: separator.character(),
+            separator,
             fields: Vec::new(),
         }
     }
@@ -293,10 +267,9 @@ fn unquoted(text: &str) -> Option<(Cow<'_, str>, &str)> {
 
 /// Writes a header and one arc a line. Reading it back gives the same tasks in the same order, and the same arcs:
 /// a task that its arcs would not put in its place, such as one without arcs, first gets a line of its own.
-pub(crate) fn write(flow: &Flow, separator: Separator, out: &mut dyn Write) -> io::Result<()> {
-    let comma = separator.character();
+pub(crate) fn write(flow: &Flow, comma: char, out: &mut dyn Write) -> io::Result<()> {
     let dag = flow.dag();
-    let name = |task: TaskId| quoted(flow.name(task), separator);
+    let name = |task: TaskId| quoted(flow.name(task), comma);
     writeln!(out, "parent{comma}child")?;
     for task in dag.tasks() {
         let earlier = |other: &&TaskId| **other < task;
@@ -326,8 +299,8 @@ pub(crate) fn write(flow: &Flow, separator: Separator, out: &mut dyn Write) -> i
 }
 
 /// The name as a field: in quotes where it would be misread without.
-fn quoted(name: &str, separator: Separator) -> Cow<'_, str> {
-    let hard = |c: char| c == '"' || c == '\n' || c == '\r' || c == separator.character();
+fn quoted(name: &str, separator: char) -> Cow<'_, str> {
+    let hard = |c: char| c == '"' || c == '\n' || c == '\r' || c == separator;
     match name.contains(hard) || name.trim() != name || name.starts_with('#') {
         true => Cow::Owned(format!("\"{}\"", name.replace('"', "\"\""))),
         false => Cow::Borrowed(name),
@@ -340,7 +313,7 @@ mod tests {
     use crate::test_support::{self as support, any_flow, assert_same_dag, problems, shown};
     use proptest::prelude::*;
 
-    fn try_read(text: &str, separator: Separator) -> (Option<Flow>, Report) {
+    fn try_read(text: &str, separator: char) -> (Option<Flow>, Report) {
         support::try_read(
             |source, report| read(source, separator, report),
             "t.csv",
@@ -349,11 +322,11 @@ mod tests {
     }
 
     fn read_clean(text: &str) -> Flow {
-        support::clean(try_read(text, Separator::Comma))
+        support::clean(try_read(text, ','))
     }
 
     fn refused(text: &str) -> String {
-        support::refused(try_read(text, Separator::Comma))
+        support::refused(try_read(text, ','))
     }
 
     #[test]
@@ -377,10 +350,7 @@ mod tests {
             shown(&read_clean("a,b\nfrom,to\n")),
             "a\na -> b\nfrom\nfrom -> to\n"
         );
-        let (flow, report) = try_read(
-            "id,source,weight,target\n1,a,3,b\n2,b,3,c\n",
-            Separator::Comma,
-        );
+        let (flow, report) = try_read("id,source,weight,target\n1,a,3,b\n2,b,3,c\n", ',');
         assert_eq!(shown(&flow.unwrap()), "a\na -> b\nb -> c\n");
         assert_eq!(report.warnings(), 1);
     }
@@ -395,7 +365,7 @@ mod tests {
         ] {
             assert_eq!(shown(&read_clean(text)), "a\na -> b\nb -> c\n", "{text}");
         }
-        let (flow, _) = try_read("a,b\nb,c\n", Separator::Tab);
+        let (flow, _) = try_read("a,b\nb,c\n", '\t');
         assert_eq!(shown(&flow.unwrap()), "a\na -> b\nb -> c\n");
         // Commas inside of names do not turn the other lines into tasks of their own.
         for text in ["parent;child\nx, y;z\n", "from;to\nx, y;z\n"] {
@@ -424,7 +394,7 @@ mod tests {
 
     #[test]
     fn more_columns_are_a_single_warning() {
-        let (flow, report) = try_read("a,b,1\nb,c,2\n", Separator::Comma);
+        let (flow, report) = try_read("a,b,1\nb,c,2\n", ',');
         assert_eq!(shown(&flow.unwrap()), "a\na -> b\nb -> c\n");
         assert_eq!(
             problems(&report),
@@ -443,7 +413,7 @@ mod tests {
             names,
             ["a,1", "say \"hi\"", "two\nlines", "\"", "#", " x ", "last"]
         );
-        let (flow, _) = try_read("a b\t\"c\td\"\n", Separator::Tab);
+        let (flow, _) = try_read("a b\t\"c\td\"\n", '\t');
         assert_eq!(shown(&flow.unwrap()), "a b\na b -> c\td\n");
     }
 
@@ -470,7 +440,7 @@ mod tests {
         );
     }
 
-    fn written(flow: &Flow, separator: Separator) -> String {
+    fn written(flow: &Flow, separator: char) -> String {
         let mut out = Vec::new();
         write(flow, separator, &mut out).unwrap();
         String::from_utf8(out).unwrap()
@@ -480,11 +450,11 @@ mod tests {
     fn what_is_written() {
         let flow = read_clean("a,b\nc\nb,d\na,d\n\"#e\",\"f,g\"\nh,c\n");
         assert_eq!(
-            written(&flow, Separator::Comma),
+            written(&flow, ','),
             "parent,child\na,b\nc\nb,d\na,d\n\"#e\",\"f,g\"\nh,c\n".replace("b,d\na,d", "a,d\nb,d")
         );
         assert_eq!(
-            written(&read_clean("parent,child\nchild,x\n"), Separator::Tab),
+            written(&read_clean("parent,child\nchild,x\n"), '\t'),
             "parent\tchild\nchild\tx\n"
         );
     }
@@ -492,7 +462,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_was_written_is_read_back(flow in any_flow()) {
-            for separator in [Separator::Comma, Separator::Tab] {
+            for separator in [',', '\t'] {
                 let text = written(&flow, separator);
                 let (again, report) = try_read(&text, separator);
                 prop_assert_eq!(problems(&report), "");

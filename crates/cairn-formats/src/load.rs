@@ -133,7 +133,7 @@ fn read_text(input: impl Read, size: usize, limits: &ReadLimits) -> Result<Strin
             Ok(unpacked) => read_limited(unpacked, 0, limits, Some(&taken)),
             Err(error) => refuse(format!("cannot unpack this file: {error}"), ""),
         },
-        Packing::Other(what, cure) => refuse(format!("this is a {what}, not text"), cure),
+        Packing::Other(what, cure) => refuse(format!("this is {what}, not text"), cure),
     }?;
     to_text(bytes)
 }

@@ -27,18 +27,18 @@ impl Packing {
             // The second is a frame that decoders skip, which may come first.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Packing::Zstd,
             [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Packing::Other(
-                "zip archive",
+                "a zip archive",
                 "unzip it and name the workflow file that was inside",
             ),
             [0xfd, b'7', b'z', b'X', b'Z', 0] => {
-                Packing::Other("xz file", "unpack it first: xz -d FILE")
+                Packing::Other("an xz file", "unpack it first: xz -d FILE")
             }
             // With the first two bytes of a block's own mark: a text may well begin with BZh9.
             [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41] => {
-                Packing::Other("bzip2 file", "unpack it first: bzip2 -d FILE")
+                Packing::Other("a bzip2 file", "unpack it first: bzip2 -d FILE")
             }
             [b'7', b'z', 0xbc, 0xaf, ..] => Packing::Other(
-                "7z archive",
+                "a 7z archive",
                 "unpack it and name the workflow file that was inside",
             ),
             _ => Packing::Plain,

@@ -79,38 +79,22 @@ impl Report {
 
     /// Adds an error.
     pub fn error(&mut self, place: Place, message: impl Into<String>, help: impl Into<String>) {
-        self.errors += 1;
-        self.keep(
-            Severity::Error,
-            self.errors,
-            place,
-            message.into(),
-            help.into(),
-        );
+        self.add(Severity::Error, place, message.into(), help.into());
     }
 
     /// Adds a warning.
     pub fn warning(&mut self, place: Place, message: impl Into<String>, help: impl Into<String>) {
-        self.warnings += 1;
-        self.keep(
-            Severity::Warning,
-            self.warnings,
-            place,
-            message.into(),
-            help.into(),
-        );
+        self.add(Severity::Warning, place, message.into(), help.into());
     }
 
-    /// Keeps the `met`-th problem of its severity, if there is room for it.
-    fn keep(
-        &mut self,
-        severity: Severity,
-        met: usize,
-        place: Place,
-        message: String,
-        help: String,
-    ) {
-        if met <= Report::LIMIT {
+    /// Counts a problem, and keeps it if there is room among those of its severity.
+    fn add(&mut self, severity: Severity, place: Place, message: String, help: String) {
+        let met = match severity {
+            Severity::Error => &mut self.errors,
+            Severity::Warning => &mut self.warnings,
+        };
+        *met += 1;
+        if *met <= Report::LIMIT {
             self.problems.push(Problem {
                 severity,
                 place,

@@ -1,6 +1,5 @@
 //! Reads a source in whatever format it is. Knows which reader serves which format, and nothing of their syntax.
 
-use crate::edgelist::Separator;
 use crate::{Cure, Format, ReadLimits, Report, Source, detect};
 use cairn_dag::Flow;
 use std::path::{Path, PathBuf};
@@ -121,8 +120,8 @@ fn read_as(source: &Source, format: Format, report: &mut Report) -> Option<Flow>
         Format::Galaxy => crate::galaxy::read(source, report),
         Format::Taskcluster => crate::taskcluster::read(source, report),
         Format::TaskEdge => crate::taskedge::read(source, report),
-        Format::Csv => crate::edgelist::read(source, Separator::Comma, report),
-        Format::Tsv => crate::edgelist::read(source, Separator::Tab, report),
+        Format::Csv => crate::edgelist::read(source, ',', report),
+        Format::Tsv => crate::edgelist::read(source, '\t', report),
         Format::FlowToml => crate::native::read_toml(source, report),
         Format::FlowJson => crate::native::read_json(source, report),
         Format::FlowJsonLines => crate::native::read_json_lines(source, report),

@@ -1,7 +1,8 @@
 //! Strings that borrow from the input where they can, and how they are shown. Knows no format.
 
 use crate::visit::expecting;
-use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, Visitor};
 use std::borrow::Cow;
 use std::ops::Deref;
 
@@ -28,20 +29,15 @@ pub(crate) fn line_ends(text: &str) -> u32 {
 ///
 /// Structs with such fields say `#[serde(bound = "'de: 'a")]`, once for all of them: the input outlives what borrows from it.
 /// (Inside a `Vec` or an `Option`, serde itself never borrows a `Cow`.)
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Text<'a>(pub(crate) Cow<'a, str>);
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[serde(transparent)]
+pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
 impl Deref for Text<'_> {
     type Target = str;
 
     fn deref(&self) -> &str {
         &self.0
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
-    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        input.deserialize_str(TextVisitor).map(Text)
     }
 }
 
@@ -53,26 +49,6 @@ pub(crate) struct Loose<'a>(pub(crate) Cow<'a, str>);
 impl<'de: 'a, 'a> Deserialize<'de> for Loose<'a> {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         input.deserialize_any(LooseVisitor).map(Loose)
-    }
-}
-
-struct TextVisitor;
-
-impl<'de> Visitor<'de> for TextVisitor {
-    type Value = Cow<'de, str>;
-
-    expecting!("a string");
-
-    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(text))
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(text.to_owned()))
-    }
-
-    fn visit_string<E: Error>(self, text: String) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(text))
     }
 }
 

@@ -1,7 +1,6 @@
 //! Writes a flow in the format asked for. Knows which writer serves which format, and nothing of their syntax.
 
 use crate::Format;
-use crate::edgelist::Separator;
 use cairn_dag::Flow;
 use std::io::{self, Write};
 
@@ -37,8 +36,8 @@ pub fn write(flow: &Flow, format: Format, out: &mut dyn Write) -> Result<(), Wri
         Format::Dagman => crate::dagman::write(flow, out)?,
         Format::WfFormat => crate::wfformat::write(flow, out)?,
         Format::Dot => crate::dot::write(flow, out)?,
-        Format::Csv => crate::edgelist::write(flow, Separator::Comma, out)?,
-        Format::Tsv => crate::edgelist::write(flow, Separator::Tab, out)?,
+        Format::Csv => crate::edgelist::write(flow, ',', out)?,
+        Format::Tsv => crate::edgelist::write(flow, '\t', out)?,
         Format::FlowToml => crate::native::write_toml(flow, out)?,
         Format::FlowJson => crate::native::write_json(flow, out)?,
         Format::FlowJsonLines => crate::native::write_json_lines(flow, out)?,

@@ -294,6 +294,9 @@ pub(crate) mod batch {
     /// first ones bring most. A judgement.
     pub(crate) const ROUNDS: usize = 3;
 
+    /// Best sets remembered a piece: a server asks for a few sizes in turn, and each set is as long as its size.
+    pub(crate) const MOST_PICKED: usize = 4;
+
     /// One part in so many of the work left is what a piece may have that is not alone: others have to be solved as well. A
     /// judgement, as the next two.
     pub(crate) const PIECE_SHARE: u64 = 4;

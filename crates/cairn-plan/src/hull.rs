@@ -3,8 +3,13 @@
 use crate::closure::{ClosureGraph, Gain, Tuning, chain};
 use crate::{HullError, Weights};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{NONE, Work, long, narrow, wide};
+use cairn_kernel::{Work, ids, long, wide};
 use std::cmp::Ordering;
+
+ids! {
+    /// What leads from a vertex of the chain to the next: piece `i` from vertex `i`.
+    pub(crate) PieceId,
+}
 
 /// One ideal of the chain: executing its tasks costs `cost` and makes tasks worth `reward` eligible (or executed),
 /// not counting sources.
@@ -27,11 +32,11 @@ pub struct Vertex {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hull {
     vertices: Vec<Vertex>,
-    executed_in: Vec<u32>,
-    eligible_in: Vec<u32>,
+    executed_in: Vec<Option<PieceId>>,
+    eligible_in: Vec<Option<PieceId>>,
     bound: Vec<Gain>,
     /// Pieces that there was no time to settle, sorted.
-    unsettled: Vec<u32>,
+    unsettled: Vec<PieceId>,
     is_unit: bool,
 }
 
@@ -73,7 +78,7 @@ fn tuned_hull(
     let link_of = chain.link_of(graph.len());
     let of_copy = |copies: &[u32]| {
         // `NONE` lies behind all nodes.
-        let link = |&copy: &u32| link_of.get(wide(copy)).copied().unwrap_or(NONE);
+        let link = |&copy: &u32| link_of.get(wide(copy)).copied().flatten();
         copies.iter().map(link).collect()
     };
     let mut vertices = vec![Vertex {
@@ -106,7 +111,7 @@ fn tuned_hull(
             Some(points) => {
                 bound.extend(points.iter().map(|&point| stretch.place.base + point));
                 // A stretch that was not settled is one link, hence one piece: the last one.
-                unsettled.push(narrow(vertices.len()) - 2);
+                unsettled.push(PieceId::new(vertices.len() - 2));
             }
             None => bound.push(stretch.place.base + stretch.place.total),
         }
@@ -140,22 +145,22 @@ impl Hull {
 
     /// The piece in which the task is executed; `None` for sinks, which come last.
     #[inline]
-    pub(crate) fn executed_in(&self, task: TaskId) -> Option<usize> {
-        piece(self.executed_in[task.index()])
+    pub(crate) fn executed_in(&self, task: TaskId) -> Option<PieceId> {
+        self.executed_in[task.index()]
     }
 
     /// The piece at the end of which the task is eligible; `None` for sources, which always are.
     #[inline]
-    pub(crate) fn eligible_in(&self, task: TaskId) -> Option<usize> {
-        piece(self.eligible_in[task.index()])
+    pub(crate) fn eligible_in(&self, task: TaskId) -> Option<PieceId> {
+        self.eligible_in[task.index()]
     }
 
     /// The tasks executed in each piece, in id order. O(tasks + pieces).
     pub(crate) fn tasks_by_piece(&self) -> Vec<Vec<TaskId>> {
         let mut pieces = vec![Vec::new(); self.pieces()];
-        for (task, &piece) in self.executed_in.iter().enumerate() {
-            if piece != NONE {
-                pieces[wide(piece)].push(TaskId::new(task));
+        for (task, piece) in self.executed_in.iter().enumerate() {
+            if let Some(piece) = piece {
+                pieces[piece.index()].push(TaskId::new(task));
             }
         }
         pieces
@@ -167,8 +172,8 @@ impl Hull {
     }
 
     /// Whether the piece is known to be as fine as possible, and the hull straight over it.
-    pub(crate) fn is_settled(&self, piece: usize) -> bool {
-        self.unsettled.binary_search(&narrow(piece)).is_err()
+    pub(crate) fn is_settled(&self, piece: PieceId) -> bool {
+        self.unsettled.binary_search(&piece).is_err()
     }
 
     /// The largest whole reward that an ideal of at most this cost can have, according to the hull: its height
@@ -202,10 +207,6 @@ impl Hull {
             (last, None) => last.map_or(0, |point| point.cost),
         }
     }
-}
-
-fn piece(number: u32) -> Option<usize> {
-    (number != NONE).then_some(wide(number))
 }
 
 /// The height at `cost` of the line from `left` to `right`, rounded down.

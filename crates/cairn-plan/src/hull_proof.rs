@@ -1,9 +1,10 @@
 //! A proof of the hull that can be checked without this crate. Knows the hull, not how it was found.
 
 use crate::closure::{ClosureGraph, LinkFlow, LinkGraph, Scratch, Tuning, link_flow};
+use crate::hull::PieceId;
 use crate::{Hull, HullError, Weights};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{NONE, Rows, Work, narrow, wide};
+use cairn_kernel::{NONE, Rows, Work, wide};
 use rayon::prelude::*;
 
 /// One piece of the proof that [`certify`] gives.
@@ -94,13 +95,13 @@ fn tuned_certify(
     }
     let graph = ClosureGraph::new(dag, weights)?;
     let links = Links::new(&graph, hull, dag);
-    let prove = |(scratch, work): &mut (Scratch, Work<'_>), piece: usize| {
+    let prove = |(scratch, work): &mut (Scratch, Work<'_>), piece: PieceId| {
         let members = links.members(piece);
         let inner = links.graph(&graph, members);
         let flow = link_flow(inner, !hull.is_settled(piece), scratch, tuning, work);
         links.proof(dag, weights, &graph, members, &flow)
     };
-    let pieces = (0..hull.pieces()).into_par_iter();
+    let pieces = (0..hull.pieces()).into_par_iter().map(PieceId::new);
     // Most pieces are a few nodes: handing them out one by one would cost more than solving them.
     Ok((pieces.with_min_len(64))
         .map_init(|| (Scratch::default(), work.unmetered()), prove)
@@ -110,7 +111,7 @@ fn tuned_certify(
 /// The nodes of the closure graph sorted by piece.
 struct Links {
     /// By node: the piece.
-    piece_of: Vec<u32>,
+    piece_of: Vec<Option<PieceId>>,
     /// By node: its place among the nodes of its piece.
     place: Vec<u32>,
     /// By node: the task whose out copy it is, or, if it is none, whose in copy.
@@ -123,22 +124,23 @@ struct Links {
 
 impl Links {
     fn new(graph: &ClosureGraph, hull: &Hull, dag: &Dag) -> Links {
-        let mut piece_of = vec![NONE; graph.len()];
+        let mut piece_of = vec![None; graph.len()];
         let mut task = vec![TaskId(0); graph.len()];
         for t in dag.tasks() {
-            if let (copy, Some(piece)) = (graph.in_copy[t.index()], hull.eligible_in(t)) {
-                piece_of[wide(copy)] = narrow(piece);
+            if let (copy, piece @ Some(_)) = (graph.in_copy[t.index()], hull.eligible_in(t)) {
+                piece_of[wide(copy)] = piece;
                 task[wide(copy)] = t;
             }
         }
         for t in dag.tasks() {
             // After the in copies: a node that is both goes by its out copy's name.
-            if let (copy, Some(piece)) = (graph.out_copy[t.index()], hull.executed_in(t)) {
-                piece_of[wide(copy)] = narrow(piece);
+            if let (copy, piece @ Some(_)) = (graph.out_copy[t.index()], hull.executed_in(t)) {
+                piece_of[wide(copy)] = piece;
                 task[wide(copy)] = t;
             }
         }
-        let nodes = Rows::by_row(hull.pieces(), piece_of.iter().copied().zip(0..));
+        let piece = |piece: &Option<PieceId>| piece.expect("every node lies in a piece");
+        let nodes = Rows::by_row(hull.pieces(), piece_of.iter().map(piece).zip(0..));
         let mut place = vec![0; graph.len()];
         for members in nodes.iter() {
             for (&node, i) in members.iter().zip(0..) {
@@ -154,8 +156,8 @@ impl Links {
         }
     }
 
-    fn members(&self, piece: usize) -> &[u32] {
-        self.nodes.row(piece)
+    fn members(&self, piece: PieceId) -> &[u32] {
+        self.nodes.row(piece.index())
     }
 
     /// The needs of a node inside its own piece.

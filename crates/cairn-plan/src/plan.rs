@@ -288,7 +288,7 @@ fn chain_of(dag: &Dag, hull: &Hull, longest: Vec<u32>) -> StrictChain {
     }
     // The last vertex is the full set, strict or not.
     let count = interval_of_piece.last().map_or(0, |last| last.index() + 1);
-    let of_task = |t| Some(interval_of_piece[hull.executed_in(t)?]);
+    let of_task = |t| Some(interval_of_piece[hull.executed_in(t)?.index()]);
     let nonsinks = dag.tasks().filter(|&t| !dag.is_sink(t)).count();
     StrictChain {
         interval: dag.tasks().map(of_task).collect(),

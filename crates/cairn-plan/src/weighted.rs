@@ -102,6 +102,22 @@ impl OverWork {
         self.area_of(&self.bound)
     }
 
+    /// The curve of [`OverWork::reached`] or [`OverWork::bound`]: executed work with the tasks made eligible by then, one pair for
+    /// each moment at which there are more.
+    pub fn steps(&self, moments: &[u64]) -> Vec<(u64, u64)> {
+        let mut steps = vec![(0, self.sources)];
+        let mut made = self.sources;
+        for &moment in moments {
+            made += 1;
+            match steps.last_mut() {
+                // Several at one moment are one step of the curve.
+                Some(last) if last.0 == moment => last.1 = made,
+                _ => steps.push((moment, made)),
+            }
+        }
+        steps
+    }
+
     fn area_of(&self, moments: &[u64]) -> u128 {
         // In 128 bits: all work is below 2⁵⁹, times as many tasks.
         let after = |&moment: &u64| u128::from(self.total - moment);

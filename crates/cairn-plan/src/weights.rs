@@ -48,11 +48,12 @@ pub enum WeightError {
     },
     /// A duration that is negative, infinite or not a number.
     #[error(
-        "task number {task} has the duration {seconds}; it must be a finite number of seconds, not below zero"
+        "task number {} has the duration {seconds}; it must be a finite number of seconds, not below zero",
+        task.0
     )]
     BadSeconds {
-        /// The task's index.
-        task: usize,
+        /// The task.
+        task: TaskId,
         /// Its duration.
         seconds: f64,
     },
@@ -105,7 +106,7 @@ impl Weights {
     /// [`WeightError::Count`], [`WeightError::BadSeconds`].
     pub fn from_seconds(tasks: usize, seconds: &[f64]) -> Result<(Weights, f64), WeightError> {
         if let Some(task) = seconds.iter().position(|s| !s.is_finite() || *s < 0.0) {
-            let seconds = seconds[task];
+            let (task, seconds) = (TaskId::new(task), seconds[task]);
             return Err(WeightError::BadSeconds { task, seconds });
         }
         let longest = seconds.iter().copied().fold(0.0, f64::max);
@@ -183,7 +184,13 @@ mod tests {
         assert_eq!(error, WeightError::TooLarge { what: "rewards" });
         for seconds in [-1.0, f64::NAN, f64::INFINITY] {
             let error = Weights::from_seconds(1, &[seconds]).unwrap_err();
-            assert!(matches!(error, WeightError::BadSeconds { task: 0, .. }));
+            assert!(matches!(
+                error,
+                WeightError::BadSeconds {
+                    task: TaskId(0),
+                    ..
+                }
+            ));
         }
     }
 }

@@ -7,7 +7,7 @@ use cairn_dag::TaskId;
 use cairn_plan::batch::{BatchEffort, BatchState, Batcher};
 use cairn_plan::policy::{self, Rule, Rules};
 use cairn_plan::{Plan, PlanEffort, Work};
-use cairn_sim::{Options, Plays, World, usual_worlds};
+use cairn_sim::{Contest, Options, Plays, World, usual_worlds};
 use cairn_theory::profile::profile;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -25,23 +25,30 @@ fn effort(name: &str) -> PyResult<PlanEffort> {
 }
 
 /// Policies that need no plan.
-const BASELINES: [&str; 4] = ["fifo", "lifo", "outdegree", "memory"];
+const BASELINES: [(&str, Baseline); 4] = [
+    ("fifo", policy::fifo),
+    ("lifo", policy::lifo),
+    ("outdegree", policy::outdegree),
+    ("memory", policy::memory),
+];
+
+/// An order by the dag alone.
+type Baseline = fn(&cairn_dag::Dag) -> Vec<TaskId>;
 
 /// All words for a policy.
-fn known() -> String {
+fn known() -> Vec<&'static str> {
     let rules = Rule::ALL.iter().map(|r| r.name());
-    let all: Vec<&str> = rules.chain(BASELINES).chain(["auto"]).collect();
-    all.join(", ")
+    let baselines = BASELINES.iter().map(|(name, _)| *name);
+    rules.chain(baselines).chain(["auto"]).collect()
 }
 
 /// Whether it is a policy at all.
 fn check(name: &str) -> PyResult<()> {
-    let is_rule = Rule::ALL.iter().any(|r| r.name() == name);
-    match is_rule || BASELINES.contains(&name) || name == "auto" {
+    match known().contains(&name) {
         true => Ok(()),
         false => Err(refused(format!(
             "there is no policy {name:?}; policies: {}",
-            known()
+            known().join(", ")
         ))),
     }
 }
@@ -52,19 +59,18 @@ pub(crate) fn order_of(
     plan: &Plan<'_>,
     name: &str,
     seconds: Option<&[f64]>,
-    stop: &(dyn Fn() -> bool + Sync),
+    work: &Work<'_>,
 ) -> PyResult<(Vec<TaskId>, String)> {
     let rules = Rules::new(dag, plan.survey().blocks(), &plan.order, seconds);
-    let order = match name {
-        "fifo" => policy::fifo(dag),
-        "lifo" => policy::lifo(dag),
-        "outdegree" => policy::outdegree(dag),
-        "memory" => policy::memory(dag),
-        "auto" => return chosen(dag, &rules, seconds, stop),
-        _ => {
+    if name == "auto" {
+        return chosen(dag, &rules, seconds, work);
+    }
+    let order = match BASELINES.iter().find(|(known, _)| *known == name) {
+        Some((_, order)) => order(dag),
+        None => {
             let rule = Rule::ALL.into_iter().find(|r| r.name() == name);
             let rule = rule.ok_or_else(|| refused(format!("there is no policy {name:?}")))?;
-            rules.order(rule, &mut Work::until(stop))
+            rules.order(rule, &mut work.unmetered())
         }
     };
     Ok((order, name.to_owned()))
@@ -75,10 +81,10 @@ fn chosen(
     dag: &cairn_dag::Dag,
     rules: &Rules<'_>,
     seconds: Option<&[f64]>,
-    stop: &(dyn Fn() -> bool + Sync),
+    work: &Work<'_>,
 ) -> PyResult<(Vec<TaskId>, String)> {
     let mean = seconds.map_or(1.0, |s| s.iter().sum::<f64>() / s.len().max(1) as f64);
-    let (work, mean) = match seconds {
+    let (takes, mean) = match seconds {
         Some(seconds) if mean > 0.0 => {
             let known: Vec<Option<f64>> = seconds.iter().copied().map(Some).collect();
             (cairn_sim::Workload::known(&known).map_err(refused)?, mean)
@@ -87,16 +93,19 @@ fn chosen(
     };
     let worlds = usual_worlds(mean).map_err(refused)?;
     let effort = Plays::for_dag(dag.len(), Rule::ALL.len(), worlds.len());
-    let mut candidates = rules.candidates(effort.policies, &mut Work::until(stop));
-    let policies: Vec<cairn_sim::Policy> = (candidates.iter())
-        .map(|(rule, order)| cairn_sim::Policy::order(rule.name(), order))
-        .collect();
+    let mut candidates = rules.candidates(effort.policies, &mut work.unmetered());
     let options = Options {
         runs: effort.runs,
-        work: Work::until(stop),
+        work: work.unmetered(),
         ..Options::default()
     };
-    let best = cairn_sim::choose(dag, &work, &worlds, &policies, &options).map_err(refused)?;
+    let contest = Contest {
+        dag,
+        work: &takes,
+        worlds: &worlds,
+        options: &options,
+    };
+    let best = contest.choose_rule(&candidates).map_err(refused)?;
     let (rule, order) = candidates.swap_remove(best.policy);
     Ok((order, rule.name().to_owned()))
 }
@@ -126,8 +135,8 @@ pub(crate) fn plan<'py>(
     let time = limit(time_limit)?;
     let seconds = seconds(&dag.dag, durations)?;
     let dag = dag.dag.clone();
-    let made = beside(py, time, move |stop| {
-        let plan = cairn_plan::plan(&dag, &effort, &mut Work::until(stop));
+    let made = beside(py, time, move |work| {
+        let plan = cairn_plan::plan(&dag, &effort, &mut work.unmetered());
         let proof = plan.evidence.name().unwrap_or("");
         // Its profile and verdict are at hand: nothing need be judged again.
         if policy == "ic" {
@@ -140,7 +149,7 @@ pub(crate) fn plan<'py>(
                 "ic".to_owned(),
             ));
         }
-        let (order, name) = order_of(&dag, &plan, policy, seconds.as_deref(), stop)?;
+        let (order, name) = order_of(&dag, &plan, policy, seconds.as_deref(), work)?;
         let profile = profile(&dag, &order).map_err(refused)?;
         let verdict = plan.judge(&profile);
         Ok((order, profile, plan.bound, verdict.name(), proof, name))
@@ -171,10 +180,10 @@ pub(crate) fn orders(
     let time = limit(time_limit)?;
     let seconds = seconds(&dag.dag, durations)?;
     let dag = dag.dag.clone();
-    beside(py, time, move |stop| {
-        let plan = cairn_plan::plan(&dag, &effort, &mut Work::until(stop));
+    beside(py, time, move |work| {
+        let plan = cairn_plan::plan(&dag, &effort, &mut work.unmetered());
         let made = policies.iter().map(|name| {
-            let (order, name) = order_of(&dag, &plan, name, seconds.as_deref(), stop)?;
+            let (order, name) = order_of(&dag, &plan, name, seconds.as_deref(), work)?;
             Ok((name, order.iter().map(|t| t.0).collect()))
         });
         made.collect()
@@ -203,7 +212,7 @@ pub(crate) fn batch(
     let time = limit(time_limit)?;
     let executed = tasks(&dag.dag, &executed)?;
     let dag = dag.dag.clone();
-    beside_in_two(py, time, move |stop, half_over| {
+    beside_in_two(py, time, move |work, half| {
         let state = BatchState::with_executed(&dag, &executed);
         let state = state.map_err(|error| {
             refused(format!(
@@ -211,12 +220,12 @@ pub(crate) fn batch(
             ))
         })?;
         // Half of the time at the most: the plan only breaks ties, and the batch must not be left without any.
-        let plan = cairn_plan::plan(&dag, &effort, &mut Work::until(half_over));
+        let plan = cairn_plan::plan(&dag, &effort, &mut half.unmetered());
         let before = state.eligible().len();
         let batch = Batcher::new(state, &plan.order).choose_until(
             requests,
             &batch_effort,
-            &mut Work::until(stop),
+            &mut work.unmetered(),
         );
         let rest = before - batch.chosen.len();
         let chosen = batch.chosen.iter().map(|t| t.0).collect();

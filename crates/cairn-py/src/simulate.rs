@@ -3,7 +3,6 @@
 use crate::dag::{Dag, checked_order, seconds};
 use crate::refused;
 use crate::work::{beside, limit};
-use cairn_plan::Work;
 use cairn_sim::{Crew, Interval, Measure, Options, Policy, PoolSettings, Study, World};
 use pyo3::prelude::*;
 
@@ -74,7 +73,7 @@ pub(crate) fn simulate(
 ) -> PyResult<Told> {
     let world = world(world_name, numbers.0, numbers.1)?;
     let time = limit(time_limit)?;
-    let work = match seconds(&dag.dag, durations)? {
+    let takes = match seconds(&dag.dag, durations)? {
         Some(known) => {
             let known: Vec<Option<f64>> = known.into_iter().map(Some).collect();
             cairn_sim::Workload::known(&known).map_err(refused)?
@@ -86,14 +85,14 @@ pub(crate) fn simulate(
     for (name, order) in &orders {
         policies.push(Policy::order(name, &checked_order(&dag, order)?));
     }
-    beside(py, time, move |stop| {
+    beside(py, time, move |work| {
         let options = Options {
             runs,
             seed,
-            work: Work::until(stop),
+            work: work.unmetered(),
             ..Options::default()
         };
-        let study = cairn_sim::simulate(&dag, &work, &world, &policies, &options);
+        let study = cairn_sim::simulate(&dag, &takes, &world, &policies, &options);
         Ok(told(&study.map_err(refused)?, policies.len()))
     })
 }

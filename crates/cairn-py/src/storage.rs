@@ -6,7 +6,6 @@ use crate::{DoesNotFit, refused};
 use cairn_dag::TaskId;
 use cairn_engine::{BadOrder, Leftovers};
 use cairn_formats::size;
-use cairn_plan::Work;
 use cairn_plan::storage::{FileId, Reason, Stored, lean_order};
 use cairn_theory::game::Standing;
 use pyo3::prelude::*;
@@ -77,8 +76,8 @@ impl Storage {
             Some(order) => checked_order(&self.dag, &order)?,
             None => self.dag.topological_order().to_vec(),
         };
-        beside(py, time, |stop| {
-            let lean = lean_order(&self.dag, &self.storage, &order, &mut Work::until(stop));
+        beside(py, time, |work| {
+            let lean = lean_order(&self.dag, &self.storage, &order, &mut work.unmetered());
             let (why, shown) = match &lean.bound.reason {
                 Reason::Nothing => ("nothing", vec![]),
                 Reason::Kept => ("kept", vec![]),

@@ -1,6 +1,7 @@
 //! Long work beside the interpreter: without its lock, stopped by Ctrl-C or by the clock, and with panics caught. Knows not what
 //! the work is.
 
+use cairn_plan::Work;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,24 +12,21 @@ use std::time::{Duration, Instant};
 /// How often Ctrl-C is asked for: soon enough for whoever pressed it, seldom enough not to be felt by the work.
 const ASK: Duration = Duration::from_millis(50);
 
-/// Whether to stop now.
-type Question<'a> = &'a (dyn Fn() -> bool + Sync);
-
-/// Does the work in another thread. `stop` answers yes once the time is up or Ctrl-C was pressed; in the second case the
+/// Does something in another thread, which is to stop once the time is up or Ctrl-C was pressed; in the second case the
 /// answer is dropped and `KeyboardInterrupt` raised.
 pub(crate) fn beside<T: Send>(
     py: Python<'_>,
     limit: Option<Duration>,
-    act: impl FnOnce(Question<'_>) -> PyResult<T> + Send,
+    act: impl FnOnce(&Work<'_>) -> PyResult<T> + Send,
 ) -> PyResult<T> {
-    beside_in_two(py, limit, |stop, _| act(stop))
+    beside_in_two(py, limit, |work, _| act(work))
 }
 
-/// [`beside`] for work of two parts: the second question is for the first of them, and answers yes when half of the time is over.
+/// [`beside`] for work of two parts: the second is for the first of them, and is to stop when half of the time is over.
 pub(crate) fn beside_in_two<T: Send>(
     py: Python<'_>,
     limit: Option<Duration>,
-    act: impl FnOnce(Question<'_>, Question<'_>) -> PyResult<T> + Send,
+    act: impl FnOnce(&Work<'_>, &Work<'_>) -> PyResult<T> + Send,
 ) -> PyResult<T> {
     let start = Instant::now();
     let is_interrupted = AtomicBool::new(false);
@@ -38,9 +36,9 @@ pub(crate) fn beside_in_two<T: Send>(
     let (stop, half_over) = (|| is_over(limit), || is_over(limit.map(|l| l / 2)));
     let (done, mut answer) = channel();
     std::thread::scope(|scope| {
-        let (stop, half_over) = (&stop, &half_over);
+        let (work, half) = (Work::until(&stop), Work::until(&half_over));
         scope.spawn(move || {
-            let made = catch_unwind(AssertUnwindSafe(|| act(stop, half_over)));
+            let made = catch_unwind(AssertUnwindSafe(|| act(&work, &half)));
             // Whoever asked waits for it.
             let _ = done.send(made);
         });

@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(learnt.len(), 1);
         assert_eq!(
             (learnt[0].kind, learnt[0].seen, learnt[0].most),
-            (1, 4, 900.0)
+            (cairn_engine::KindId(1), 4, 900.0)
         );
         // Less than nothing is no size: the rest of the book is read all the same, and written without that.
         let text = std::fs::read_to_string(&file.0).unwrap();

@@ -8,11 +8,15 @@
 mod away;
 mod learnt;
 mod setup;
+mod there;
 
 pub(crate) use away::{Away, Ceased};
 pub(crate) use learnt::{SIZES, stored};
 pub use setup::DiskSetup;
 pub(crate) use setup::{Tight, tight};
+pub(crate) use there::Swept;
+use there::{aside, swept_from};
+pub use there::{bytes_at, delete};
 
 use crate::found::Found;
 use crate::free::{ENDLESS, free_bytes};
@@ -119,15 +123,6 @@ impl Layout {
     }
 }
 
-/// A temporary file that nobody wants any more, and what became of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Swept {
-    pub(crate) path: PathBuf,
-    pub(crate) bytes: u64,
-    /// Why it is still there, if it is.
-    pub(crate) left: Option<String>,
-}
-
 /// How the disk of a run stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
@@ -178,25 +173,17 @@ struct Watched {
 }
 
 impl Disk {
-    /// The files, at the place that a task's path means; and whoever keeps them under a cap, where there is one.
-    pub(crate) fn new(
-        layout: Layout,
-        place: &dyn Fn(TaskId, &str) -> PathBuf,
-    ) -> (Disk, Option<Cap>) {
+    /// The files, beneath the folders of their tasks; and whoever keeps them under a cap, where there is one.
+    fn new(layout: Layout, directory: &dyn Fn(TaskId) -> Option<PathBuf>) -> (Disk, Option<Cap>) {
+        let places = layout.places(directory);
         let Layout {
             storage,
-            paths,
             kinds,
             cap,
+            ..
         } = layout;
-        let place = |file: FileId| {
-            let path = paths.get(file.index())?.as_deref()?;
-            let producer = storage.producer(file);
-            let task = producer.or_else(|| storage.consumers(file).next())?;
-            Some(place(task, path))
-        };
         let disk = Disk {
-            places: storage.files().map(place).collect(),
+            places,
             left: vec![0; storage.files().len()],
             fresh: Vec::new(),
             due: VecDeque::new(),
@@ -544,56 +531,6 @@ fn measured<P: Position>(engine: &mut Engine<P>, file: FileId, bytes: u64) {
     if let Some(keeper) = engine.keeper_mut() {
         let _ = keeper.measured(file, bytes);
     }
-}
-
-/// The bytes of a file, or of all files in a folder; `None` if there is nothing.
-pub fn bytes_at(path: &Path) -> Option<u64> {
-    let data = std::fs::metadata(path).ok()?;
-    if !data.is_dir() {
-        return Some(data.len());
-    }
-    let mut bytes = 0u64;
-    let mut todo = vec![path.to_owned()];
-    while let Some(folder) = todo.pop() {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            // Of a link itself: what it leads to lies elsewhere. What goes while we look counts as nothing.
-            match entry.metadata() {
-                Ok(data) if data.is_dir() => todo.push(entry.path()),
-                Ok(data) => bytes = bytes.saturating_add(data.len()),
-                Err(_) => (),
-            }
-        }
-    }
-    Some(bytes)
-}
-
-/// Bytes of what failed attempts left beside a file.
-fn aside(path: &Path) -> u64 {
-    let mut all = 0u64;
-    // Numbers are given without gaps, so that the first that is missing is the end, unless a person removed one in between.
-    for number in 0.. {
-        let bytes =
-            std::fs::symlink_metadata(crate::run::aside_name(path, number)).map(|d| d.len());
-        match bytes {
-            Ok(bytes) => all = all.saturating_add(bytes),
-            Err(_) => break,
-        }
-    }
-    all
-}
-
-/// Deletes a file; folders stay.
-fn swept_from(path: PathBuf, bytes: u64) -> Swept {
-    let is_folder = std::fs::symlink_metadata(&path).is_ok_and(|d| d.is_dir());
-    let left = match is_folder {
-        true => Some("it is a folder, and folders are not deleted".to_owned()),
-        false => match std::fs::remove_file(&path) {
-            Ok(()) => None,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
-            Err(e) => Some(e.to_string()),
-        },
-    };
-    Swept { path, bytes, left }
 }
 
 fn copied(error: &io::Error) -> io::Error {

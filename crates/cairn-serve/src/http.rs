@@ -27,7 +27,7 @@ mod watch;
 mod why;
 
 pub use begin::{Beforehand, BeginError, Begun, Setup, begin, begin_family};
-pub use desk::{DiskNews, End, Left, Observed, ServedDisk};
+pub use desk::{DiskNews, Left, Observed, ServedDisk, ServerEnd};
 pub use facts::{copies, kinds, weights};
 pub use files::Allowed;
 pub(crate) use files::digest_of;
@@ -247,7 +247,7 @@ pub fn serve<P: Position + Send>(
     tasks: Arc<dyn Tasks>,
     settings: Settings,
     listening: impl FnOnce(&Handle),
-) -> Result<End, ServeError> {
+) -> Result<ServerEnd, ServeError> {
     let (listener, bound) = bound(&settings)?;
     let state = settings.state.clone();
     let (files, logs) = kept(&begun, &settings)?;
@@ -476,14 +476,15 @@ fn denied(why: Denied, scope: Scope) -> Fault {
         Denied::Missing => unauthorized("no token was shown"),
         Denied::Wrong => unauthorized("this token is not known here"),
         Denied::Expired => unauthorized("the time of this token is up"),
-        Denied::Scope => Fault::new(
-            StatusCode::FORBIDDEN,
-            "this token does not allow that",
-            format!(
-                "show the token of the file '{}', or that of 'admin'",
-                scope.name()
-            ),
-        ),
+        Denied::Scope => {
+            let file = format!("show the token of the file '{}'", scope.name());
+            let cure = match scope {
+                Scope::Admin => file,
+                _ => file + ", or that of 'admin'",
+            };
+            let why = "this token does not allow that";
+            Fault::new(StatusCode::FORBIDDEN, why, cure)
+        }
     }
 }
 

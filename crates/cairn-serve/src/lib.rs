@@ -28,7 +28,9 @@ pub mod work;
 
 pub use book_file::{BookError, BookFile};
 pub use digest::digest;
-pub use disk::{Cap, DiskSetup, Layout, Most, Planner, Priorities, Unkept, Usage, bytes_at};
+pub use disk::{
+    Cap, DiskSetup, Layout, Most, Planner, Priorities, Unkept, Usage, bytes_at, delete,
+};
 pub use found::{About, Found};
 pub use free::{ENDLESS, free_bytes};
 pub use past::{AttemptEnd, Past, PastAttempt, Stay, past};

@@ -143,9 +143,7 @@ impl<'f> Live<'f> {
     }
 
     fn class(&self, task: u64) -> usize {
-        let place = usize::try_from(task).ok();
-        let class = place.and_then(|place| self.rules.class_of.get(place));
-        class.map_or(0, |&class| class as usize)
+        self.rules.class(Task(task)).index()
     }
 
     fn needs(&self, task: u64) -> &'f Needs {

@@ -27,10 +27,9 @@ pub(crate) use writer::Writer;
 use cairn_engine::{Entry, Moment, Snapshot, Task};
 use db::Db;
 use group::{insert_group, insert_meta, insert_snapshot, packed};
-use lock::lock;
+use lock::{Lock, lock};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 use schema::{MIGRATIONS, create, migrate};
-use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -74,7 +73,7 @@ pub struct Store {
     /// The number of the next event.
     next: i64,
     /// Held as long as this is; unlocked by the end of the process whatever happens.
-    _lock: File,
+    _lock: Lock,
 }
 
 impl Store {

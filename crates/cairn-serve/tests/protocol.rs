@@ -3,7 +3,7 @@
 mod common;
 
 use cairn_engine::Span;
-use cairn_serve::http::End;
+use cairn_serve::http::ServerEnd;
 use common::{Wish, executed, shown};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -57,7 +57,7 @@ fn a_dag_is_played_to_its_end_and_the_server_ends_with_it() {
     );
     let (status, _) = server.ask("worker", "DELETE", &format!("/api/v1/workers/{worker}"), "");
     assert_eq!(status, 204);
-    assert_eq!(server.end(), End::Executed);
+    assert_eq!(server.end(), ServerEnd::Executed);
 }
 
 #[test]

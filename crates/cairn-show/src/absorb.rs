@@ -52,5 +52,5 @@ fn one_way(dag: &Dag, loose: &[bool], to_child: bool) -> Parts {
             host[task.index()] = first;
         }
     }
-    Parts::by_key(host.iter().map(|&h| u64::from(h)))
+    Parts::by_key(host.into_iter())
 }

@@ -1,25 +1,25 @@
 //! Which nodes lie on common circles. Knows arcs between numbers.
 
-use cairn_dag::{narrow, wide};
+use cairn_kernel::Id;
 
 /// Numbers the strongly connected components, in a topological order of them (Kosaraju's two searches). `arcs` are
 /// sorted and may be repeated. Time O(nodes + arcs · log arcs).
-pub(crate) fn circles(arcs: &[(u32, u32)], kinds: usize) -> Vec<u32> {
+pub(crate) fn circles<T: Id>(arcs: &[(T, T)], kinds: usize) -> Vec<u32> {
     // Sorted lists stand for the rows of both directions: the graph of kinds is small, and is thrown away at once.
-    let mut back: Vec<(u32, u32)> = arcs.iter().map(|&(a, b)| (b, a)).collect();
+    let mut back: Vec<(T, T)> = arcs.iter().map(|&(a, b)| (b, a)).collect();
     back.sort_unstable();
     let mut finished = Vec::with_capacity(kinds);
     let mut seen = vec![false; kinds];
-    for start in 0..narrow(kinds) {
+    for start in (0..kinds).map(T::new) {
         let mut stack = vec![(start, arcs.partition_point(|arc| arc.0 < start))];
-        if std::mem::replace(&mut seen[wide(start)], true) {
+        if std::mem::replace(&mut seen[start.index()], true) {
             continue;
         }
         while let Some((node, next)) = stack.last_mut() {
             match arcs.get(*next).filter(|arc| arc.0 == *node) {
                 Some(&(_, to)) => {
                     *next += 1;
-                    if !std::mem::replace(&mut seen[wide(to)], true) {
+                    if !std::mem::replace(&mut seen[to.index()], true) {
                         stack.push((to, arcs.partition_point(|arc| arc.0 < to)));
                     }
                 }
@@ -32,8 +32,8 @@ pub(crate) fn circles(arcs: &[(u32, u32)], kinds: usize) -> Vec<u32> {
     for (&start, number) in finished.iter().rev().zip(0..) {
         let mut stack = vec![start];
         while let Some(node) = stack.pop() {
-            if !std::mem::replace(&mut seen[wide(node)], true) {
-                circle[wide(node)] = number;
+            if !std::mem::replace(&mut seen[node.index()], true) {
+                circle[node.index()] = number;
                 let from = back.partition_point(|arc| arc.0 < node);
                 stack.extend(
                     back[from..]

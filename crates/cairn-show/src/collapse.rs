@@ -1,7 +1,7 @@
 //! Makes a large dag small enough to look at: tasks of one kind become groups. Knows nothing of drawing.
 
 use crate::grouping::grouped;
-use crate::kinds::Kinds;
+use crate::kinds::{KindId, Kinds};
 use crate::layout::levels;
 use crate::stages::staged;
 use cairn_dag::{Dag, TaskId};
@@ -47,11 +47,11 @@ pub(crate) struct Group {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stage {
     /// Kinds with their numbers of tasks, the most telling first.
-    pub(crate) kinds: Vec<(u32, usize)>,
+    pub(crate) kinds: Vec<(KindId, usize)>,
     /// How many of the kinds, the first ones, say much.
     pub(crate) telling: usize,
     /// The same kinds, those of tasks on upper levels first.
-    pub(crate) line: Vec<u32>,
+    pub(crate) line: Vec<KindId>,
     /// Items: a chain of tasks of one kind counts once.
     pub(crate) items: usize,
     /// All tasks.
@@ -194,7 +194,7 @@ mod tests {
     }
 
     fn labels(collapsed: &Collapsed) -> Vec<(String, usize)> {
-        let name = |stage: &Stage| collapsed.kinds.names[stage.kinds[0].0 as usize].clone();
+        let name = |stage: &Stage| collapsed.kinds.name(stage.kinds[0].0).to_owned();
         let mut all: Vec<(String, usize)> = (collapsed.groups.iter())
             .map(|g| {
                 (

@@ -178,7 +178,7 @@ mod tests {
             }
             .draw()
             .unwrap_err();
-            assert_eq!(error, ShowError::NotAnOrder { task: order[1].0 });
+            assert_eq!(error, ShowError::NotAnOrder { task: order[1] });
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::collapse::{Collapsed, Group, Stage};
 use crate::dag_drawing::DagDrawing;
-use crate::kinds::Kinds;
+use crate::kinds::{KindId, Kinds};
 use crate::legend::Sample;
 use crate::palette::{FILLS, PAPER, Rgb};
 use crate::{ShowError, text};
@@ -121,7 +121,7 @@ impl<'a> Facts<'a> {
         };
         let colour_key = match self.kinds.names.len() {
             1 => self.depth[task.index()],
-            _ => self.kinds.of[task.index()],
+            _ => narrow(self.kinds.of[task.index()].index()),
         };
         Node {
             number,
@@ -137,8 +137,8 @@ impl<'a> Facts<'a> {
 
     fn task_tip(&self, task: TaskId) -> String {
         let mut lines = vec![self.name(task)];
-        let kind = &self.kinds.names[wide(self.kinds.of[task.index()])];
-        if self.kinds.names.len() > 1 && *kind != lines[0] {
+        let kind = self.kinds.name(self.kinds.of[task.index()]);
+        if self.kinds.names.len() > 1 && kind != lines[0] {
             lines.push(format!("kind: {kind}"));
         }
         if let Some(&step) = self.step.get(task.index()) {
@@ -173,7 +173,7 @@ impl<'a> Facts<'a> {
             stacked: group.members.len() > 1,
             bulk: None,
             strip: self.strip(group),
-            colour_key: group.stages[0].kinds[0].0,
+            colour_key: narrow(group.stages[0].kinds[0].0.index()),
             first_step: steps().min().unwrap_or(0),
         }
     }
@@ -190,7 +190,7 @@ impl<'a> Facts<'a> {
             if stage.items == 1 && stage.tasks == 1 && one_kind {
                 lines.push(self.name(group.members[i.min(group.members.len() - 1)]));
             } else {
-                lines.extend(main_kinds(stage).map(|k| collapsed.kinds.names[wide(k)].clone()));
+                lines.extend(main_kinds(stage).map(|k| collapsed.kinds.name(k).to_owned()));
             }
         }
         for line in lines.iter_mut().skip(1) {
@@ -226,14 +226,14 @@ impl<'a> Facts<'a> {
         // Of a mixture the next two telling kinds are named, if they are any considerable part of it.
         let (mut named, mut rest) = (0, 0);
         for stage in &group.stages {
-            let main: Vec<u32> = main_kinds(stage).collect();
+            let main: Vec<KindId> = main_kinds(stage).collect();
             for (i, &(kind, count)) in stage.kinds.iter().enumerate() {
                 if main.contains(&kind) {
                     continue;
                 }
                 // Half as many as the main kind and more than a handful, by eye: less would fill boxes with names that tell nothing.
                 if i < stage.telling && named < 2 && 2 * count > times && count > 4 {
-                    let name = &collapsed.kinds.names[wide(kind)];
+                    let name = collapsed.kinds.name(kind);
                     lines.push(format!("{name} × {}", text::grouped(count as u64)));
                     named += 1;
                 } else {
@@ -258,7 +258,7 @@ impl<'a> Facts<'a> {
             .nth(1)
             .is_none();
         if alone && (self.input.names.is_empty() || !self.input.kinds.is_empty()) {
-            return collapsed.kinds.names[wide(kind)].clone();
+            return collapsed.kinds.name(kind).to_owned();
         }
         // Of NF:ALIGN:BWA the last word tells the most.
         let name = self.name(task);
@@ -299,14 +299,14 @@ impl<'a> Facts<'a> {
             "{}, {level}",
             text::counted(members.len(), "task", "tasks")
         ));
-        let mut kinds: Vec<(u32, usize)> =
+        let mut kinds: Vec<(KindId, usize)> =
             group.stages.iter().flat_map(|s| s.kinds.clone()).collect();
         if kinds.len() > 1 {
             kinds.sort_by_key(|&(kind, count)| (std::cmp::Reverse(count), kind));
             let shown = kinds.iter().take(KINDS_NAMED).map(|&(kind, count)| {
                 format!(
                     "{} × {}",
-                    collapsed.kinds.names[wide(kind)],
+                    collapsed.kinds.name(kind),
                     text::grouped(count as u64)
                 )
             });
@@ -450,13 +450,13 @@ impl<'a> Facts<'a> {
 
 /// The kinds that a stage is called by, in the order in which its tasks follow each other: the most telling, and those
 /// of which there are about as many.
-fn main_kinds(stage: &Stage) -> impl Iterator<Item = u32> + '_ {
+fn main_kinds(stage: &Stage) -> impl Iterator<Item = KindId> + '_ {
     // Chosen by eye: three names fit into a box; more would be cut to pieces.
     const MOST: usize = 3;
     let most = stage.kinds[0].1;
     // Within a tenth: 500 aligns and 498 sorts go together under both names, 500 and 20 do not.
     let near = |count: usize| 10 * count >= 9 * most && 9 * count <= 10 * most;
-    let mut main: Vec<u32> = Vec::new();
+    let mut main: Vec<KindId> = Vec::new();
     for (i, &(kind, count)) in stage.kinds.iter().enumerate() {
         let telling = i == 0 || i < stage.telling;
         if telling && near(count) && main.len() < MOST {
@@ -527,7 +527,7 @@ fn steps(order: &[TaskId]) -> Result<Vec<u32>, ShowError> {
     for (i, task) in order.iter().enumerate() {
         match step.get_mut(task.index()) {
             Some(slot) if *slot == 0 => *slot = narrow(i) + 1,
-            _ => return Err(ShowError::NotAnOrder { task: task.0 }),
+            _ => return Err(ShowError::NotAnOrder { task: *task }),
         }
     }
     Ok(step)

@@ -1,6 +1,7 @@
 //! Why a figure could not be drawn.
 
 use crate::text;
+use cairn_dag::TaskId;
 
 /// The data handed over do not fit together, or the picture cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,10 +18,10 @@ pub enum ShowError {
         found: usize,
     },
     /// The order names a task twice or names one that does not exist.
-    #[error("the order is no order of the dag's tasks: task {task} is repeated or unknown")]
+    #[error("the order is no order of the dag's tasks: task {} is repeated or unknown", task.0)]
     NotAnOrder {
         /// The task's number.
-        task: u32,
+        task: TaskId,
     },
     /// An optimal step lies behind the last step.
     #[error("step {step} is marked optimal, but the first profile ends at step {last}")]

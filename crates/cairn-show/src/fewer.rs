@@ -1,7 +1,8 @@
 //! Merges the nodes of a small dag until there are few enough, the least ones first. Knows nodes by weight and kind.
 
+use crate::kinds::KindId;
 use crate::partition::Parts;
-use cairn_dag::{Dag, TaskId, narrow, wide};
+use cairn_dag::{Dag, TaskId, narrow};
 use cairn_kernel::DisjointSets;
 use std::collections::BTreeMap;
 
@@ -24,26 +25,25 @@ pub(crate) struct Enough {
 pub(crate) fn fewer(
     dag: &Dag,
     weight: &[usize],
-    kind: &[Option<u32>],
+    kind: &[Option<KindId>],
     arcs: &BTreeMap<(u32, u32), usize>,
     enough: Enough,
 ) -> Parts {
     let mut graph = Graph::new(dag, weight, kind, arcs);
     while graph.alive > 1 {
-        let nodes = 0..narrow(graph.weight.len());
-        let lightest = nodes
+        let lightest = (dag.tasks())
             .filter(|&v| graph.is_alive(v))
-            .min_by_key(|&v| (graph.weight[wide(v)], v));
+            .min_by_key(|&v| (graph.weight[v.index()], v));
         let lightest = lightest.expect("more than one node is alive");
         // Lightest first, so that what is merged is what tells the least.
-        let is_light = graph.weight[wide(lightest)] < enough.least;
+        let is_light = graph.weight[lightest.index()] < enough.least;
         if graph.alive <= enough.most && !(is_light && graph.alive > enough.few) {
             break;
         }
         let partner = graph.partner(lightest);
         graph.merge(lightest, partner);
     }
-    Parts::by_key((0..narrow(weight.len())).map(|v| u64::from(graph.hosts.find(v))))
+    Parts::by_key((0..narrow(weight.len())).map(|v| graph.hosts.find(v)))
 }
 
 struct Graph {
@@ -51,9 +51,9 @@ struct Graph {
     hosts: DisjointSets,
     weight: Vec<usize>,
     /// Kind of a node; `None` when it has several.
-    kind: Vec<Option<u32>>,
-    below: Vec<BTreeMap<u32, usize>>,
-    above: Vec<BTreeMap<u32, usize>>,
+    kind: Vec<Option<KindId>>,
+    below: Vec<BTreeMap<TaskId, usize>>,
+    above: Vec<BTreeMap<TaskId, usize>>,
     alive: usize,
 }
 
@@ -61,7 +61,7 @@ impl Graph {
     fn new(
         dag: &Dag,
         weight: &[usize],
-        kind: &[Option<u32>],
+        kind: &[Option<KindId>],
         arcs: &BTreeMap<(u32, u32), usize>,
     ) -> Graph {
         let count = |u: TaskId, v: TaskId| arcs.get(&(u.0, v.0)).copied().unwrap_or(1);
@@ -70,8 +70,8 @@ impl Graph {
             vec![BTreeMap::new(); dag.len()],
         );
         for (u, v) in dag.arcs() {
-            below[u.index()].insert(v.0, count(u, v));
-            above[v.index()].insert(u.0, count(u, v));
+            below[u.index()].insert(v, count(u, v));
+            above[v.index()].insert(u, count(u, v));
         }
         Graph {
             hosts: DisjointSets::new(dag.len()),
@@ -84,17 +84,17 @@ impl Graph {
     }
 
     /// Whoever was merged into another has no weight of its own any more.
-    fn is_alive(&self, node: u32) -> bool {
-        self.weight[wide(node)] > 0
+    fn is_alive(&self, node: TaskId) -> bool {
+        self.weight[node.index()] > 0
     }
 
     /// Nodes at the end of a path of at least two arcs from `node`.
-    fn far(arcs: &[BTreeMap<u32, usize>], node: u32) -> Vec<bool> {
+    fn far(arcs: &[BTreeMap<TaskId, usize>], node: TaskId) -> Vec<bool> {
         let mut far = vec![false; arcs.len()];
-        let mut stack: Vec<u32> = arcs[wide(node)].keys().copied().collect();
+        let mut stack: Vec<TaskId> = arcs[node.index()].keys().copied().collect();
         while let Some(at) = stack.pop() {
-            for &next in arcs[wide(at)].keys() {
-                if !std::mem::replace(&mut far[wide(next)], true) {
+            for &next in arcs[at.index()].keys() {
+                if !std::mem::replace(&mut far[next.index()], true) {
                     stack.push(next);
                 }
             }
@@ -102,18 +102,18 @@ impl Graph {
         far
     }
 
-    fn partner(&self, node: u32) -> u32 {
+    fn partner(&self, node: TaskId) -> TaskId {
         let (down, up) = (Graph::far(&self.below, node), Graph::far(&self.above, node));
-        let (below, above) = (&self.below[wide(node)], &self.above[wide(node)]);
+        let (below, above) = (&self.below[node.index()], &self.above[node.index()]);
         let lonely = below.is_empty() && above.is_empty();
-        let own = self.kind[wide(node)];
-        let rank = |other: u32| {
+        let own = self.kind[node.index()];
+        let rank = |other: TaskId| {
             let arcs = below.get(&other).or(above.get(&other)).copied();
-            let same = own.is_some() && self.kind[wide(other)] == own;
-            let safe =
-                other != node && self.is_alive(other) && !down[wide(other)] && !up[wide(other)];
+            let same = own.is_some() && self.kind[other.index()] == own;
+            let is_far = down[other.index()] || up[other.index()];
+            let safe = other != node && self.is_alive(other) && !is_far;
             (safe && (same || arcs.is_some() || lonely)).then(|| {
-                let weight = self.weight[wide(other)];
+                let weight = self.weight[other.index()];
                 (
                     !same,
                     weight.ilog2(),
@@ -124,14 +124,17 @@ impl Graph {
             })
         };
         // Within a factor of two weights count as equal (`ilog2`), so that what is tied more closely goes together.
-        let best = (0..narrow(self.weight.len())).filter_map(rank).min();
+        let best = (0..self.weight.len())
+            .map(TaskId::new)
+            .filter_map(rank)
+            .min();
         best.expect("the first child, the last parent or anybody will do")
             .4
     }
 
-    fn merge(&mut self, gone: u32, kept: u32) {
-        let (from, to) = (wide(gone), wide(kept));
-        self.hosts.join(gone, kept);
+    fn merge(&mut self, gone: TaskId, kept: TaskId) {
+        let (from, to) = (gone.index(), kept.index());
+        self.hosts.join(gone.0, kept.0);
         self.alive -= 1;
         self.weight[to] += std::mem::take(&mut self.weight[from]);
         if self.kind[from] != self.kind[to] {
@@ -144,10 +147,10 @@ impl Graph {
                 (&mut self.above, &mut self.below)
             };
             for (other, count) in std::mem::take(&mut ahead[from]) {
-                back[wide(other)].remove(&gone);
+                back[other.index()].remove(&gone);
                 if other != kept {
                     *ahead[to].entry(other).or_default() += count;
-                    *back[wide(other)].entry(kept).or_default() += count;
+                    *back[other.index()].entry(kept).or_default() += count;
                 }
             }
         }
@@ -171,7 +174,7 @@ mod tests {
             n in 1usize..20,
             raw in prop::collection::vec((0u32..99, 0u32..99), 0..50),
             weight in prop::collection::vec(1usize..50, 20),
-            kind in prop::collection::vec(prop::option::of(0u32..5), 20),
+            kind in prop::collection::vec(prop::option::of((0usize..5).prop_map(KindId::new)), 20),
             least in 0usize..30,
             most in 1usize..20,
         ) {

@@ -4,7 +4,7 @@
 use crate::absorb::absorb;
 use crate::fewer::{Enough, fewer};
 use crate::inside;
-use crate::kinds::Kinds;
+use crate::kinds::{KindId, Kinds};
 use crate::knots::untangle;
 use crate::partition::Parts;
 use crate::phases::phases;
@@ -15,8 +15,10 @@ use cairn_dag::{Dag, narrow, wide};
 // Chosen by eye, as those below, when Montage and a build of 25,149 tasks were drawn.
 const LOOSE: usize = 4;
 /// Circles of kinds are cut into waves where there are at least so many tasks for each kind.
+// By eye: with fewer, a circle of kinds is a tangle of some tasks, and waves of it would hold one or two each.
 const PER_KIND: usize = 20;
 /// How much more a task weighs than one of a kind that says little, when groups are merged.
+// By eye: so much that a kind which says something is merged away only when hardly anything else is left.
 const SOLID: usize = 8;
 /// So many groups are merged one by one; more are cut down by kinds and levels first.
 // Merging one by one is quadratic in their number.
@@ -70,7 +72,7 @@ struct Grouping {
     /// The dag of the items.
     dag: Dag,
     /// By item: its kind.
-    kind: Vec<u32>,
+    kind: Vec<KindId>,
     /// Items that became parts.
     parts: Parts,
     /// By kind: whether it says little.
@@ -83,7 +85,7 @@ impl Grouping {
         self.units = ties(&self.dag, &self.kind, kinds.names.len());
         self.dag = self.units.quotient(dag).expect("ties close no circle");
         // The last task of a unit is what the others are for.
-        let mut of_unit = vec![0u32; self.units.count];
+        let mut of_unit = vec![KindId::default(); self.units.count];
         for &task in dag.topological_order() {
             of_unit[wide(self.units.of[task.index()])] = self.kind[task.index()];
         }
@@ -110,7 +112,7 @@ impl Grouping {
 
     /// Items of kinds that say little go to those that they serve.
     fn absorb_loose(&mut self, kinds: &Kinds) {
-        let is_loose: Vec<bool> = self.kind.iter().map(|&k| self.loose[wide(k)]).collect();
+        let is_loose: Vec<bool> = self.kind.iter().map(|&k| self.loose[k.index()]).collect();
         let hosts = absorb(&self.dag, &is_loose);
         // The kind of a unit is that of its one item that is not loose, if there is one.
         let mut of_unit = vec![None; hosts.count];
@@ -152,8 +154,8 @@ impl Grouping {
         self.parts = Parts::by_key((0..self.dag.len()).map(|u| {
             let band = depth.as_slice()[u] / per_band.max(1);
             // Within a band only tasks of one depth have no arcs between them.
-            let kind = if per_band > 1 { 0 } else { kind[u] };
-            (u64::from(band) << 32) | u64::from(kind)
+            let kind = (per_band <= 1).then(|| kind[u]);
+            (band, kind)
         }));
     }
 
@@ -166,7 +168,7 @@ impl Grouping {
         let mut weight = vec![0usize; parts.count];
         for (&unit, &kind) in self.units.of.iter().zip(&kinds.of) {
             // Tasks of loose kinds are merged before others.
-            let is_loose = self.loose[wide(kind)];
+            let is_loose = self.loose[kind.index()];
             weight[wide(parts.of[wide(unit)])] += if is_loose { 1 } else { SOLID };
         }
         // Of one kind, or of several.
@@ -184,8 +186,8 @@ impl Grouping {
 }
 
 /// The size of the largest part of several kinds.
-fn largest_mixture(parts: &Parts, kind: &[u32]) -> usize {
-    let mut sizes: Vec<(usize, Option<u32>, bool)> = vec![(0, None, false); parts.count];
+fn largest_mixture(parts: &Parts, kind: &[KindId]) -> usize {
+    let mut sizes: Vec<(usize, Option<KindId>, bool)> = vec![(0, None, false); parts.count];
     for (&part, &kind) in parts.of.iter().zip(kind) {
         let (size, first, mixed) = &mut sizes[wide(part)];
         *size += 1;
@@ -196,22 +198,22 @@ fn largest_mixture(parts: &Parts, kind: &[u32]) -> usize {
 }
 
 /// Kinds whose tasks are spread over many phases.
-fn loose_kinds(parts: &Parts, kind: &[u32], kinds: usize) -> Vec<bool> {
+fn loose_kinds(parts: &Parts, kind: &[KindId], kinds: usize) -> Vec<bool> {
     let mut seen = vec![false; parts.count];
     let mut phases = vec![0; kinds];
     for (&part, &kind) in parts.of.iter().zip(kind) {
-        phases[wide(kind)] += usize::from(!std::mem::replace(&mut seen[wide(part)], true));
+        phases[kind.index()] += usize::from(!std::mem::replace(&mut seen[wide(part)], true));
     }
     phases.iter().map(|&p| p > LOOSE).collect()
 }
 
 /// The parts of `units` when each of them lies in one part of `parts`.
 fn on_parts(units: &Parts, parts: &Parts) -> Parts {
-    Parts::by_key(firsts(units, &parts.of).iter().map(|&p| u64::from(p)))
+    Parts::by_key(firsts(units, &parts.of).into_iter())
 }
 
 /// What stands at the first item of each unit.
-fn firsts(units: &Parts, of: &[u32]) -> Vec<u32> {
+fn firsts<T: Copy>(units: &Parts, of: &[T]) -> Vec<T> {
     let mut first = vec![None; units.count];
     for (&unit, &what) in units.of.iter().zip(of) {
         first[wide(unit)].get_or_insert(what);

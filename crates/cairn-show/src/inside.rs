@@ -8,6 +8,7 @@ use cairn_kernel::mix;
 // A third of all arcs: a box that hides so much makes the picture say little. By eye, as the next.
 const HIDDEN: usize = 3;
 /// Degrees are told apart where the next larger is at least so many times as large.
+// By eye: degrees within a factor of four look alike in a drawing; a hub stands out.
 const GAP: usize = 4;
 
 /// Which parts hide much: many of the dag's arcs lie inside.
@@ -34,7 +35,7 @@ pub(crate) fn chains(dag: &Dag, parts: &Parts, chosen: &[bool]) -> Parts {
             leader[task.index()] = leader[parent.index()];
         }
     }
-    Parts::by_key(leader.iter().map(|&l| u64::from(l)))
+    Parts::by_key(leader.into_iter())
 }
 
 /// Divides the chosen parts by the depth inside them, in bands if there are too many depths; then by what surrounds the
@@ -73,7 +74,7 @@ pub(crate) fn open(dag: &Dag, parts: &Parts, chosen: &[bool], most: usize) -> Pa
         let per_band = u64::from(depths[wide(part)]).div_ceil(bands(part));
         u64::from(depth[t]) / per_band.max(1)
     };
-    let mut finer = Parts::by_key((0..dag.len()).map(|t| (u64::from(parts.of[t]) << 32) | band(t)));
+    let mut finer = Parts::by_key((0..dag.len()).map(|t| (parts.of[t], band(t))));
     if wanted > room {
         return finer;
     }

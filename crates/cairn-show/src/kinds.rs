@@ -1,13 +1,18 @@
 //! Kinds of job as the caller names them, and fewer, more general ones. Knows words, not dags.
 
 use crate::text;
-use cairn_dag::{narrow, wide};
+use cairn_kernel::ids;
 use std::collections::HashMap;
+
+ids! {
+    /// A kind of job.
+    pub(crate) KindId,
+}
 
 /// A kind for each task.
 #[derive(Clone, Debug)]
 pub(crate) struct Kinds {
-    pub(crate) of: Vec<u32>,
+    pub(crate) of: Vec<KindId>,
     pub(crate) names: Vec<String>,
 }
 
@@ -32,11 +37,11 @@ impl Kinds {
     }
 
     fn numbered<S: AsRef<str>>(kinds: &[S]) -> Kinds {
-        let mut numbers: HashMap<&str, u32> = HashMap::new();
+        let mut numbers: HashMap<&str, KindId> = HashMap::new();
         let mut names = Vec::new();
         let mut of = Vec::with_capacity(kinds.len());
         for kind in kinds {
-            let next = narrow(numbers.len());
+            let next = KindId::new(numbers.len());
             let found = *numbers.entry(kind.as_ref()).or_insert(next);
             if found == next {
                 names.push(kind.as_ref().to_owned());
@@ -46,15 +51,20 @@ impl Kinds {
         Kinds { of, names }
     }
 
+    /// What a kind is called.
+    pub(crate) fn name(&self, kind: KindId) -> &str {
+        &self.names[kind.index()]
+    }
+
     /// How many tasks each kind has.
     pub(crate) fn counts(&self) -> Vec<usize> {
         self.counts_in(&self.of)
     }
 
     /// How often each kind stands in a list.
-    pub(crate) fn counts_in(&self, list: &[u32]) -> Vec<usize> {
+    pub(crate) fn counts_in(&self, list: &[KindId]) -> Vec<usize> {
         let mut counts = vec![0; self.names.len()];
-        list.iter().for_each(|&kind| counts[wide(kind)] += 1);
+        list.iter().for_each(|&kind| counts[kind.index()] += 1);
         counts
     }
 
@@ -132,7 +142,7 @@ impl Kinds {
             .collect();
         let general = Kinds::numbered(&names);
         Kinds {
-            of: self.of.iter().map(|&k| general.of[wide(k)]).collect(),
+            of: self.of.iter().map(|&k| general.of[k.index()]).collect(),
             names: general.names,
         }
     }
@@ -148,11 +158,7 @@ mod tests {
     use super::*;
 
     fn named(kinds: &Kinds) -> Vec<&str> {
-        kinds
-            .of
-            .iter()
-            .map(|&k| kinds.names[k as usize].as_str())
-            .collect()
+        kinds.of.iter().map(|&k| kinds.name(k)).collect()
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Kinds that wait for each other in circles, cut into waves of their commonest kind. Knows kinds as numbers.
 
 use crate::circles::circles;
+use crate::kinds::KindId;
 use crate::partition::Parts;
-use cairn_dag::{Dag, narrow, wide};
+use cairn_dag::{Dag, wide};
 
 /// So many kinds of a knot are tried, the commonest first.
 // A judgement: two more than the commonest, in case its waves are too many.
@@ -15,8 +16,8 @@ const MOST_WAVES: u32 = 6;
 ///
 /// Wave i of a knot is what comes behind i runs of its commonest kind: no arc leads to an earlier wave, and within one
 /// wave none leaves that kind, so the circles through it are open. A knot that is left then is cut in the same way.
-pub(crate) fn untangle(dag: &Dag, kind: &[u32], most: usize) -> Parts {
-    let mut parts = Parts::by_key(kind.iter().map(|&k| u64::from(k)));
+pub(crate) fn untangle(dag: &Dag, kind: &[KindId], most: usize) -> Parts {
+    let mut parts = Parts::by_key(kind.iter().copied());
     let mut joined = on_circles(dag, &parts);
     while let Some((finer, finer_joined)) = cut_one(dag, kind, &parts, &joined, most) {
         (parts, joined) = (finer, finer_joined);
@@ -32,13 +33,13 @@ fn on_circles(dag: &Dag, parts: &Parts) -> Parts {
         .collect();
     arcs.sort_unstable();
     arcs.dedup();
-    Parts::by_key(circles(&arcs, parts.count).into_iter().map(u64::from))
+    Parts::by_key(circles(&arcs, parts.count).into_iter())
 }
 
 /// The largest knot that can be cut, cut.
 fn cut_one(
     dag: &Dag,
-    kind: &[u32],
+    kind: &[KindId],
     parts: &Parts,
     joined: &Parts,
     most: usize,
@@ -63,9 +64,7 @@ fn cut_one(
             if waves.iter().any(|&wave| wave >= MOST_WAVES) {
                 continue;
             }
-            let finer = Parts::by_key(
-                (0..dag.len()).map(|t| (u64::from(parts.of[t]) << 32) | u64::from(waves[t])),
-            );
+            let finer = Parts::by_key(parts.of.iter().zip(&waves));
             let finer_joined = on_circles(dag, &finer);
             // More than before, or the cut has opened no circle and only made the parts finer.
             if finer_joined.count <= most && finer_joined.count > joined.count {
@@ -76,21 +75,22 @@ fn cut_one(
     None
 }
 
-fn commonest(kind: &[u32], chosen: &[bool]) -> Vec<u32> {
-    let mut counts = vec![0usize; kind.iter().max().map_or(0, |&k| wide(k) + 1)];
+fn commonest(kind: &[KindId], chosen: &[bool]) -> Vec<KindId> {
+    let mut counts = vec![0usize; kind.iter().max().map_or(0, |k| k.index() + 1)];
     for (&kind, _) in kind.iter().zip(chosen).filter(|(_, c)| **c) {
-        counts[wide(kind)] += 1;
+        counts[kind.index()] += 1;
     }
-    let mut kinds: Vec<u32> = (0..narrow(counts.len()))
-        .filter(|&k| counts[wide(k)] > 0)
+    let mut kinds: Vec<KindId> = (0..counts.len())
+        .map(KindId::new)
+        .filter(|&k| counts[k.index()] > 0)
         .collect();
-    kinds.sort_by_key(|&k| (std::cmp::Reverse(counts[wide(k)]), k));
+    kinds.sort_by_key(|&k| (std::cmp::Reverse(counts[k.index()]), k));
     kinds.truncate(TRIED);
     kinds
 }
 
 /// The greatest number of runs of the anchor kind before each chosen task, on paths of chosen tasks.
-fn waves(dag: &Dag, kind: &[u32], chosen: &[bool], anchor: u32) -> Vec<u32> {
+fn waves(dag: &Dag, kind: &[KindId], chosen: &[bool], anchor: KindId) -> Vec<u32> {
     let mut wave = vec![0u32; dag.len()];
     for &task in dag.topological_order().iter().filter(|t| chosen[t.index()]) {
         let leaves = |p: usize| u32::from(kind[p] == anchor && kind[task.index()] != anchor);
@@ -117,7 +117,7 @@ mod tests {
         fn no_circle_is_left_and_the_number_is_kept(
             n in 1usize..24,
             raw in prop::collection::vec((0u32..99, 0u32..99), 0..60),
-            picks in prop::collection::vec(0u32..5, 24),
+            picks in prop::collection::vec((0usize..5).prop_map(KindId::new), 24),
             most in 5usize..20,
         ) {
             let dag = dag_of(n, &raw);
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn waves_follow_the_commonest_kind() {
         // Objects 0..3 make tool 3, which writes header 4 for objects 5..9.
-        let kind = [0, 0, 0, 1, 2, 0, 0, 0, 0];
+        let kind = [0, 0, 0, 1, 2, 0, 0, 0, 0].map(KindId::new);
         let arcs = vec![
             (0, 3),
             (1, 3),

@@ -20,8 +20,8 @@ impl Parts {
     }
 
     /// Items with equal keys together.
-    pub(crate) fn by_key(keys: impl ExactSizeIterator<Item = u64>) -> Parts {
-        let mut sorted: Vec<(u64, u32)> = keys.zip(0..).collect();
+    pub(crate) fn by_key(keys: impl Iterator<Item = impl Ord + Copy>) -> Parts {
+        let mut sorted: Vec<(_, u32)> = keys.zip(0..).collect();
         sorted.sort_unstable();
         let mut first: Vec<u32> = (0..narrow(sorted.len())).collect();
         let mut leader = 0;
@@ -51,7 +51,7 @@ impl Parts {
 
     /// The parts of parts: `coarser` divides the parts of `self`.
     pub(crate) fn then(&self, coarser: &Parts) -> Parts {
-        Parts::by_key((self.of.iter()).map(|&part| u64::from(coarser.of[wide(part)])))
+        Parts::by_key(self.of.iter().map(|&part| coarser.of[wide(part)]))
     }
 
     /// One node for each part, an arc wherever items of two parts have one. An error if parts wait for each other in a

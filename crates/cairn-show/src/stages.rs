@@ -1,10 +1,10 @@
 //! Groups that follow each other one to one become stages of one node. Knows not how tasks were grouped.
 
 use crate::collapse::{Collapsed, Group, Stage};
-use crate::kinds::Kinds;
+use crate::kinds::{KindId, Kinds};
 use crate::layout::levels;
 use crate::partition::Parts;
-use cairn_dag::{Dag, narrow, wide};
+use cairn_dag::{Dag, TaskId, wide};
 use std::collections::BTreeMap;
 
 /// Which parts follow each other one to one.
@@ -12,9 +12,9 @@ struct Followed {
     /// By part: how many items it has.
     items: Vec<usize>,
     /// By part: the first of those that it follows.
-    leader: Vec<u32>,
+    leader: Vec<TaskId>,
     /// By leader: itself and those that follow, in turn; nothing for others.
-    stages: Vec<Vec<u32>>,
+    stages: Vec<Vec<TaskId>>,
 }
 
 fn followed(dag: &Dag, small: &Dag, parts: &Parts) -> Followed {
@@ -27,8 +27,8 @@ fn followed(dag: &Dag, small: &Dag, parts: &Parts) -> Followed {
         one_in[part] &= dag.parents(task).len() == 1;
         one_out[part] &= dag.children(task).len() == 1;
     }
-    let mut leader: Vec<u32> = (0..narrow(small.len())).collect();
-    let mut stages: Vec<Vec<u32>> = (0..narrow(small.len())).map(|p| vec![p]).collect();
+    let mut leader: Vec<TaskId> = small.tasks().collect();
+    let mut stages: Vec<Vec<TaskId>> = small.tasks().map(|p| vec![p]).collect();
     for &part in small.topological_order() {
         if let [above] = *small.parents(part)
             && small.children(above).len() == 1
@@ -39,7 +39,7 @@ fn followed(dag: &Dag, small: &Dag, parts: &Parts) -> Followed {
             let first = leader[above.index()];
             leader[part.index()] = first;
             stages[part.index()].clear();
-            stages[wide(first)].push(part.0);
+            stages[first.index()].push(part);
         }
     }
     Followed {
@@ -50,19 +50,19 @@ fn followed(dag: &Dag, small: &Dag, parts: &Parts) -> Followed {
 }
 
 /// Kinds of one part: how many tasks, and the sum of their depths.
-type Counts = BTreeMap<u32, (usize, u64)>;
+type Counts = BTreeMap<KindId, (usize, u64)>;
 
 /// A stage: its kinds, the telling ones first, and in the order in which they come along the dag.
 fn stage(of_part: &Counts, kinds: &Kinds, loose: &[bool], items: usize, inside: usize) -> Stage {
-    let mut by_count: Vec<(u32, usize)> = of_part.iter().map(|(&k, &(c, _))| (k, c)).collect();
-    let mean = |kind: &u32| of_part[kind].1 as f64 / of_part[kind].0 as f64;
-    let mut line: Vec<u32> = of_part.keys().copied().collect();
+    let mut by_count: Vec<(KindId, usize)> = of_part.iter().map(|(&k, &(c, _))| (k, c)).collect();
+    let mean = |kind: &KindId| of_part[kind].1 as f64 / of_part[kind].0 as f64;
+    let mut line: Vec<KindId> = of_part.keys().copied().collect();
     line.sort_by(|a, b| mean(a).total_cmp(&mean(b)).then(a.cmp(b)));
-    let general = |kind: u32| kinds.names[wide(kind)].contains('…');
+    let general = |kind: KindId| kinds.name(kind).contains('…');
     // Kinds that say little, and those whose names were generalised, come last however many tasks they have.
     by_count.sort_by_key(|&(kind, count)| {
         (
-            loose[wide(kind)],
+            loose[kind.index()],
             general(kind),
             std::cmp::Reverse(count),
             kind,
@@ -72,7 +72,7 @@ fn stage(of_part: &Counts, kinds: &Kinds, loose: &[bool], items: usize, inside: 
         tasks: by_count.iter().map(|(_, count)| count).sum(),
         telling: by_count
             .iter()
-            .filter(|(kind, _)| !loose[wide(*kind)])
+            .filter(|(kind, _)| !loose[kind.index()])
             .count(),
         kinds: by_count,
         line,
@@ -100,7 +100,7 @@ pub(crate) fn staged(
         leader,
         stages,
     } = followed(&dag, &small, parts);
-    let joined = Parts::by_key(leader.iter().map(|&l| u64::from(l)));
+    let joined = Parts::by_key(leader.iter());
     let part_of_task: Vec<u32> = units.of.iter().map(|&u| parts.of[wide(u)]).collect();
     let mut counts: Vec<Counts> = vec![Counts::new(); parts.count];
     let depth = whole.levels();
@@ -117,8 +117,8 @@ pub(crate) fn staged(
         let part = parts.of[u.index()];
         inside[wide(part)] += usize::from(part == parts.of[v.index()]);
     }
-    let stage = |part: u32| {
-        let part = wide(part);
+    let stage = |part: TaskId| {
+        let part = part.index();
         stage(&counts[part], kinds, loose, items[part], inside[part])
     };
     let group = |members| Group {

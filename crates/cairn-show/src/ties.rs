@@ -1,5 +1,6 @@
 //! Ties tasks that always come together, such as a compiler's run and the file it makes. Knows kinds as numbers.
 
+use crate::kinds::KindId;
 use crate::partition::Parts;
 use cairn_dag::{Dag, narrow, wide};
 use std::collections::HashMap;
@@ -16,13 +17,13 @@ const OFTEN: usize = 8;
 ///
 /// To contract an arc makes no circle if its tail has no other child or its head no other parent, at the time it is
 /// done; so tails go first, from the last to the first, and heads follow in the dag that is left.
-pub(crate) fn ties(dag: &Dag, kind: &[u32], kinds: usize) -> Parts {
+pub(crate) fn ties(dag: &Dag, kind: &[KindId], kinds: usize) -> Parts {
     let to_child = one_way(dag, kind, kinds, true);
     let left = to_child
         .quotient(dag)
         .expect("only arcs that close no circle are contracted");
     // Of a unit only its last task can still be a tail or a head of its own: the others are inside.
-    let mut kind_left = vec![0u32; to_child.count];
+    let mut kind_left = vec![KindId::default(); to_child.count];
     for &task in dag.topological_order() {
         kind_left[wide(to_child.of[task.index()])] = kind[task.index()];
     }
@@ -30,9 +31,9 @@ pub(crate) fn ties(dag: &Dag, kind: &[u32], kinds: usize) -> Parts {
     to_child.then(&to_parent)
 }
 
-fn one_way(dag: &Dag, kind: &[u32], kinds: usize, to_child: bool) -> Parts {
+fn one_way(dag: &Dag, kind: &[KindId], kinds: usize, to_child: bool) -> Parts {
     let mut total = vec![0usize; kinds];
-    let mut pairs: HashMap<(u32, u32), usize> = HashMap::new();
+    let mut pairs: HashMap<(KindId, KindId), usize> = HashMap::new();
     let only = |task| {
         let (near, back): (&[_], fn(&Dag, _) -> usize) = match to_child {
             true => (dag.children(task), |dag, t| dag.parents(t).len()),
@@ -44,7 +45,7 @@ fn one_way(dag: &Dag, kind: &[u32], kinds: usize, to_child: bool) -> Parts {
         }
     };
     for task in dag.tasks() {
-        total[wide(kind[task.index()])] += 1;
+        total[kind[task.index()].index()] += 1;
         if let Some(one) = only(task) {
             *pairs
                 .entry((kind[task.index()], kind[one.index()]))
@@ -67,12 +68,12 @@ fn one_way(dag: &Dag, kind: &[u32], kinds: usize, to_child: bool) -> Parts {
             && let together = pairs[&(own, kind[one.index()])]
             && together >= OFTEN
             // Four of five: build systems have exceptions to everything.
-            && 5 * together >= 4 * total[wide(own)]
+            && 5 * together >= 4 * total[own.index()]
         {
             host[task.index()] = host[one.index()];
         }
     }
-    Parts::by_key(host.iter().map(|&h| u64::from(h)))
+    Parts::by_key(host.into_iter())
 }
 
 #[cfg(test)]
@@ -88,7 +89,7 @@ mod tests {
         fn ties_make_no_circle(
             n in 1usize..24,
             raw in prop::collection::vec((0u32..99, 0u32..99), 0..40),
-            picks in prop::collection::vec(0u32..4, 24),
+            picks in prop::collection::vec((0usize..4).prop_map(KindId::new), 24),
         ) {
             let dag = dag_of(n, &raw);
             let parts = ties(&dag, &picks[..n], 4);
@@ -103,12 +104,12 @@ mod tests {
         let mut arcs: Vec<(u32, u32)> = (0..20).map(|v| (v, v + 10)).collect();
         arcs.extend((20..30).map(|object| (object, 30)));
         let dag = Dag::from_arcs(31, arcs).unwrap();
-        let kinds: Vec<u32> = (0..31).map(|v| v / 10).collect();
+        let kinds: Vec<KindId> = (0..31).map(|v| KindId::new(v / 10)).collect();
         let parts = ties(&dag, &kinds, 4);
         let expected: Vec<u32> = (0..30).map(|v| v % 10).chain([10]).collect();
         assert_eq!(parts.of, expected);
         // A few cases are no rule.
         let few = Dag::from_arcs(3, vec![(0, 1), (1, 2)]).unwrap();
-        assert_eq!(ties(&few, &[0, 1, 2], 3).count, 3);
+        assert_eq!(ties(&few, &[0, 1, 2].map(KindId::new), 3).count, 3);
     }
 }

@@ -1,7 +1,7 @@
-//! When each worker will have room, as far as one can foresee. Knows no tasks, only cores and memory.
+//! When each worker will have room, as far as one can foresee. Knows no tasks, only cores.
 
-/// Room that comes free at a time: cores and memory.
-type Piece = (f64, u32, f64);
+/// Cores that come free at a time.
+type Piece = (f64, u32);
 
 /// By worker, the pieces of room it has now or will have, by time. Reservations take pieces and give them back later.
 #[derive(Clone, Debug, Default)]
@@ -23,56 +23,43 @@ impl Forecast {
             let own = &mut self.pieces[count];
             own.clear();
             own.extend(pieces.into_iter().flatten());
-            // Stable: pieces that come free together stay in the order given, so that sums of floats are the same on
-            // every machine.
             own.sort_by(|a, b| a.0.total_cmp(&b.0));
             count += 1;
         }
         self.pieces.truncate(count);
     }
 
-    /// When a worker will first have that much room; infinite if never.
-    pub(crate) fn earliest(&self, worker: usize, cores: u32, memory: f64) -> f64 {
-        let (mut free_cores, mut free_memory) = (0, 0.0);
-        for &(time, c, m) in &self.pieces[worker] {
-            free_cores += c;
-            free_memory += m;
-            if free_cores >= cores && enough(free_memory, memory) {
+    /// When a worker will first have so many cores; infinite if never.
+    pub(crate) fn earliest(&self, worker: usize, cores: u32) -> f64 {
+        let mut free = 0;
+        for &(time, more) in &self.pieces[worker] {
+            free += more;
+            if free >= cores {
                 return time;
             }
         }
         f64::INFINITY
     }
 
-    /// Takes that much room from the earliest pieces, and gives it back at `until`.
-    pub(crate) fn reserve(&mut self, worker: usize, cores: u32, memory: f64, until: f64) {
+    /// Takes so many cores from the earliest pieces, and gives them back at `until`.
+    pub(crate) fn reserve(&mut self, worker: usize, cores: u32, until: f64) {
         let pieces = &mut self.pieces[worker];
-        let (mut free_cores, mut free_memory, mut used) = (0, 0.0, 0);
+        let (mut free, mut used) = (0, 0);
         // Only where there is no piece at all: then nothing is left of any.
         let mut time = until;
-        for &(at, c, m) in pieces.iter() {
-            (free_cores, free_memory, time) = (free_cores + c, free_memory + m, at);
+        for &(at, more) in pieces.iter() {
+            (free, time) = (free + more, at);
             used += 1;
-            if free_cores >= cores && enough(free_memory, memory) {
+            if free >= cores {
                 break;
             }
         }
         // What is left of the pieces used counts as free from the last one on: a little late, but one piece instead of many.
-        let left = (
-            time,
-            free_cores.saturating_sub(cores),
-            (free_memory - memory).max(0.0),
-        );
-        pieces.splice(..used, [left]);
+        pieces.splice(..used, [(time, free.saturating_sub(cores))]);
         // Still by time, or `earliest` would stop too late.
         let at = pieces.partition_point(|p| p.0 <= until);
-        pieces.insert(at, (until, cores, memory));
+        pieces.insert(at, (until, cores));
     }
-}
-
-/// Sums of floats may miss a whole worker's memory by a rounding error.
-fn enough(free: f64, wanted: f64) -> bool {
-    free >= wanted * (1.0 - 1e-9)
 }
 
 #[cfg(test)]
@@ -82,20 +69,20 @@ mod tests {
     #[test]
     fn room_is_taken_and_given_back() {
         let mut forecast = Forecast::default();
-        let busy = vec![(0.0, 1, 4.0), (5.0, 2, 4.0), (3.0, 1, 0.0)];
+        let busy = vec![(0.0, 1), (5.0, 2), (3.0, 1)];
         forecast.reset([Some(busy.into_iter()), None].into_iter());
-        assert_eq!(forecast.earliest(0, 1, 4.0), 0.0);
-        assert_eq!(forecast.earliest(0, 2, 4.0), 3.0);
-        assert_eq!(forecast.earliest(0, 1, 5.0), 5.0);
-        assert_eq!(forecast.earliest(0, 5, 0.0), f64::INFINITY);
-        assert_eq!(forecast.earliest(1, 1, 0.0), f64::INFINITY);
+        assert_eq!(forecast.earliest(0, 1), 0.0);
+        assert_eq!(forecast.earliest(0, 2), 3.0);
+        assert_eq!(forecast.earliest(0, 3), 5.0);
+        assert_eq!(forecast.earliest(0, 5), f64::INFINITY);
+        assert_eq!(forecast.earliest(1, 1), f64::INFINITY);
         // Two cores from 3 to 10: before 5 nothing is left, at 5 two, at 10 all four.
-        forecast.reserve(0, 2, 4.0, 10.0);
-        assert_eq!(forecast.earliest(0, 1, 0.0), 5.0);
-        assert_eq!(forecast.earliest(0, 2, 4.0), 5.0);
-        assert_eq!(forecast.earliest(0, 3, 0.0), 10.0);
-        forecast.reserve(0, 1, 1.0, 6.0);
-        assert_eq!(forecast.earliest(0, 2, 0.0), 6.0);
-        assert_eq!(forecast.earliest(0, 4, 8.0), 10.0);
+        forecast.reserve(0, 2, 10.0);
+        assert_eq!(forecast.earliest(0, 1), 5.0);
+        assert_eq!(forecast.earliest(0, 2), 5.0);
+        assert_eq!(forecast.earliest(0, 3), 10.0);
+        forecast.reserve(0, 1, 6.0);
+        assert_eq!(forecast.earliest(0, 2), 6.0);
+        assert_eq!(forecast.earliest(0, 4), 10.0);
     }
 }

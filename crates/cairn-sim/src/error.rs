@@ -1,5 +1,6 @@
 //! What can be wrong with a question put to the simulator. Knows no cure beyond words.
 
+use crate::budgets::run::PATIENCE;
 use cairn_dag::TaskId;
 
 /// Why a setting of a world, a spread or a task's needs is refused.
@@ -64,76 +65,36 @@ pub enum SimulateError {
         task: TaskId,
     },
     /// A task that no worker can hold.
-    #[error("task {task:?} needs {needs} {of}, but a worker has {has}")]
+    #[error("task {task:?} needs {cores} cores, but a worker has {has}")]
     TaskTooLarge {
         /// The task.
         task: TaskId,
-        /// "cores" or "memory".
-        of: &'static str,
         /// What the task asks for.
-        needs: f64,
+        cores: u32,
         /// What a worker has.
-        has: f64,
+        has: u32,
     },
     /// All workers of a trace have gone for good.
-    #[error(
-        "the trace of workers ends with {executed} of {tasks} tasks executed (policy '{policy}', run {run}): give a longer trace, or let it repeat"
-    )]
-    TraceEnds {
-        /// The policy.
-        policy: String,
-        /// The run, from zero.
-        run: u64,
-        /// Tasks executed by then.
-        executed: usize,
-        /// Tasks of the dag.
-        tasks: usize,
-    },
+    #[error("the trace of workers ends with {0}: give a longer trace, or let it repeat")]
+    TraceEnds(Halt),
     /// Nothing runs and what is left does not fit beside what is there: only without a keeper.
-    #[error(
-        "the disk is full and nothing can go on, with {executed} of {tasks} tasks executed (policy '{policy}', run {run})"
-    )]
-    Full {
-        /// The policy.
-        policy: String,
-        /// The run, from zero.
-        run: u64,
-        /// Tasks executed by then.
-        executed: usize,
-        /// Tasks of the dag.
-        tasks: usize,
-    },
+    #[error("the disk is full and nothing can go on, with {0}")]
+    Full(Halt),
     /// Very many events passed without one task being completed.
     #[error(
-        "nothing was completed in {events} events, with {executed} of {tasks} tasks executed (policy '{policy}', run {run}): up-times or gaps are too short for these durations"
+        "nothing was completed in {events} events, with {0}: up-times or gaps are too short for these durations",
+        events = PATIENCE
     )]
-    NeverEnds {
-        /// The policy.
-        policy: String,
-        /// The run, from zero.
-        run: u64,
-        /// Tasks executed by then.
-        executed: usize,
-        /// Tasks of the dag.
-        tasks: usize,
-        /// Events that passed in vain.
-        events: u64,
-    },
+    NeverEnds(Halt),
     /// A task for which workers are never up long enough, or so rarely that no run would end.
     #[error("{0}")]
     NeverFinishes(TooLong),
     /// It was time to stop before a single run was done.
     #[error(
-        "not one run was done in time: {executed} of {tasks} tasks were executed in the first (policy '{policy}')"
+        "not one run was done in time: {} of {} tasks were executed in the first (policy '{}')",
+        .0.executed, .0.tasks, .0.policy
     )]
-    OutOfTime {
-        /// The policy that was being played.
-        policy: String,
-        /// Tasks executed by then.
-        executed: usize,
-        /// Tasks of the dag.
-        tasks: usize,
-    },
+    OutOfTime(Halt),
     /// The threads asked for could not be started.
     #[error("cannot start {threads} threads: {why}")]
     Threads {
@@ -142,6 +103,34 @@ pub enum SimulateError {
         /// What the system said.
         why: String,
     },
+}
+
+/// A run that went no further, and how far it had come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Halt {
+    /// The policy that was being played.
+    pub policy: String,
+    /// The run, from zero.
+    pub run: u64,
+    /// Tasks executed by then.
+    pub executed: usize,
+    /// Tasks of the dag.
+    pub tasks: usize,
+}
+
+impl std::fmt::Display for Halt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Halt {
+            policy,
+            run,
+            executed,
+            tasks,
+        } = self;
+        write!(
+            f,
+            "{executed} of {tasks} tasks executed (policy '{policy}', run {run})"
+        )
+    }
 }
 
 /// A task that takes longer than workers are up at a time.

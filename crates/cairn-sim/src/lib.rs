@@ -59,13 +59,13 @@ pub use batched::BestBatches;
 pub use batches::Batches;
 pub use bytes::{ArcBytes, arc_bytes};
 pub use chooser::{Batching, Chooser};
-pub use error::{SettingError, SimulateError, TooLong};
+pub use error::{Halt, SettingError, SimulateError, TooLong};
 pub use gate::Admission;
 pub use measures::{Event, Measure, Measures, Results, What};
 pub use nature::Natures;
 pub use policy::Policy;
 pub use pool::{Breaks, Crew, Lease, Link, Pool, PoolSettings, Tail};
-pub use portfolio::{Challenger, Chosen, Plays, choose, joint_ratio, play_afresh, usual_worlds};
+pub use portfolio::{Challenger, Chosen, Contest, Plays, joint_ratio, machine, usual_worlds};
 pub use rematch::Rematch;
 pub use served::{Knows, Serving, Terms};
 pub use sighting::{Glimpse, Sighting};
@@ -75,7 +75,7 @@ pub use study::{Endings, Options, Outcome, Replay, Study, check, endings, replay
 pub use study_pools::{STUDY_POOLS, StudyPool};
 pub use throttled::Throttled;
 pub use tight::{
-    ListKind, ListOrders, TimeByCap, faster_list, fastest_first, mean_time, play_lists, time_by_cap,
+    ListKind, ListOrders, TimeByCap, faster_list, fastest_first, play_lists, time_by_cap,
 };
 pub use trace::{Trace, TraceError};
 pub use workload::Workload;

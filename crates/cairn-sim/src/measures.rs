@@ -173,17 +173,21 @@ pub enum What {
     Expired(TaskId),
 }
 
-/// Why a run did not end; the caller adds policy and run.
+/// A run that did not end: why, and how many tasks were executed by then. The caller adds policy and run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stuck {
+pub(crate) struct Stuck(pub(crate) Why, pub(crate) usize);
+
+/// Why a run did not end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
     /// No event is left, but tasks are.
-    OutOfWorkers { executed: usize },
+    OutOfWorkers,
     /// Nothing runs, and what is left does not fit on the disk.
-    Full { executed: usize },
+    Full,
     /// Too many events without a completion.
-    InVain { executed: usize },
+    InVain,
     /// Whoever asked wants no more.
-    Stopped { executed: usize },
+    Stopped,
 }
 
 /// `part / whole`, or `otherwise` if there is no whole.

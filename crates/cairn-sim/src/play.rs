@@ -4,7 +4,7 @@ use crate::budgets::run::{PATIENCE, STEPS_AN_EVENT};
 use crate::chooser::Chooser;
 use crate::eligible::Eligible;
 use crate::gate::Gate;
-use crate::measures::Stuck;
+use crate::measures::{Stuck, Why};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::Work;
 use cairn_theory::game::{Game, Standing};
@@ -75,8 +75,8 @@ impl<'a> Play<'a> {
         }
         match self.patience.afford(STEPS_AN_EVENT) {
             true => Ok(()),
-            false if self.patience.was_stopped() => Err(Stuck::Stopped { executed }),
-            false => Err(Stuck::InVain { executed }),
+            false if self.patience.was_stopped() => Err(Stuck(Why::Stopped, executed)),
+            false => Err(Stuck(Why::InVain, executed)),
         }
     }
 
@@ -171,7 +171,7 @@ impl<'a> Play<'a> {
         let executed = self.game.executed_count();
         let gate = self.gate.as_mut();
         match gate.is_some_and(|gate| gate.is_stuck(&self.game, self.eligible)) {
-            true => Err(Stuck::Full { executed }),
+            true => Err(Stuck(Why::Full, executed)),
             false => Ok(()),
         }
     }

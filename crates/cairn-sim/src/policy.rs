@@ -26,8 +26,6 @@ pub struct Policy {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Rule {
-    /// By task: lower goes first, ties by id.
-    Ranks(Vec<u32>),
     /// The tasks, first to last; any permutation.
     Order(Vec<TaskId>),
     /// Whole batches at once, and an order for where there are none.
@@ -76,11 +74,6 @@ impl Policy {
     /// topological, but must name every task once; [`crate::simulate`] checks that.
     pub fn order(name: &str, order: &[TaskId]) -> Policy {
         Policy::new(name, Rule::Order(order.to_vec()))
-    }
-
-    /// A priority list by rank: of the eligible tasks, the one of lowest rank, ties by id. One rank a task.
-    pub fn ranks(name: &str, ranks: Vec<u32>) -> Policy {
-        Policy::new(name, Rule::Ranks(ranks))
     }
 
     /// Asks `server` for the tasks of a whole batch at once where requests come in batches. In other worlds, where one
@@ -217,14 +210,7 @@ impl Policy {
 
     /// The position of every task, if this policy is a fixed list.
     pub(crate) fn ranking(&self, dag: &Dag) -> Result<Option<Ranking>, SimulateError> {
-        let wrong_length = |got| SimulateError::WrongLength {
-            what: format!("the list of policy '{}'", self.name),
-            got,
-            wanted: dag.len(),
-        };
         match &self.rule {
-            Rule::Ranks(ranks) if ranks.len() != dag.len() => Err(wrong_length(ranks.len())),
-            Rule::Ranks(ranks) => Ok(Some(Ranking::by_key(ranks.len(), |t| ranks[t.index()]))),
             Rule::Order(order)
             | Rule::Batched(order, _)
             | Rule::Aware(order, _)
@@ -267,13 +253,6 @@ impl Ranking {
         }
     }
 
-    /// Lower keys first, ties by id.
-    pub(crate) fn by_key<K: Ord>(tasks: usize, key: impl Fn(TaskId) -> K) -> Ranking {
-        let mut order: Vec<TaskId> = (0..narrow(tasks)).map(TaskId).collect();
-        order.sort_by_cached_key(|&t| (key(t), t));
-        Ranking::from_order(&order)
-    }
-
     /// Higher values first, ties by id.
     pub(crate) fn by_falling(values: &[f64]) -> Ranking {
         let mut order: Vec<TaskId> = (0..narrow(values.len())).map(TaskId).collect();
@@ -294,10 +273,8 @@ mod tests {
     fn lists_are_checked() {
         let dag = Dag::from_arcs(3, vec![]).unwrap();
         let ids = |order: &[u32]| order.iter().map(|&i| TaskId(i)).collect::<Vec<_>>();
-        let ranking = Policy::ranks("r", vec![5, 1, 5])
-            .ranking(&dag)
-            .unwrap()
-            .unwrap();
+        let list = Policy::order("l", &ids(&[1, 0, 2]));
+        let ranking = list.ranking(&dag).unwrap().unwrap();
         assert_eq!(ranking.task_at, ids(&[1, 0, 2]));
         assert_eq!(ranking.position, [1, 0, 2]);
         for (order, bad) in [(vec![0, 1], 2), (vec![0, 1, 1, 2], 1), (vec![0, 1, 7], 7)] {
@@ -310,15 +287,6 @@ mod tests {
                 }
             );
         }
-        let error = Policy::ranks("r", vec![1]).ranking(&dag).unwrap_err();
-        assert!(matches!(
-            error,
-            SimulateError::WrongLength {
-                got: 1,
-                wanted: 3,
-                ..
-            }
-        ));
         assert_eq!(Policy::fifo().ranking(&dag), Ok(None));
     }
 

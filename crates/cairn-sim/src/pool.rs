@@ -73,10 +73,8 @@ pub struct Breaks {
 pub struct Crew {
     /// Work a worker does in a second, drawn for each worker; 1 by default.
     pub speed: Spread,
-    /// Cores of every worker; 1 by default. It runs as many tasks at once as their cores and memory allow.
+    /// Cores of every worker; 1 by default. It runs as many tasks at once as their cores allow.
     pub cores: u32,
-    /// Memory of every worker, in the unit of the tasks'; unlimited by default.
-    pub memory: f64,
     /// How long inputs travel; no time by default.
     pub link: Option<Link>,
     /// When a task that was not delivered is given out again; never by default. Needed if workers go away.
@@ -92,7 +90,6 @@ impl Default for Crew {
         Crew {
             speed: Spread::Constant(1.0),
             cores: 1,
-            memory: f64::INFINITY,
             link: None,
             lease: None,
             tail: None,
@@ -256,12 +253,6 @@ impl Crew {
             f64::from(self.cores),
             "at least 1",
         )?;
-        check(
-            self.memory > 0.0,
-            "the memory of a worker",
-            self.memory,
-            "above zero",
-        )?;
         if let Some(link) = self.link {
             link.bandwidth.check("the bandwidth of workers")?;
             if link.latency != Spread::Constant(0.0) {
@@ -321,8 +312,6 @@ mod tests {
         refused(|p| (p.breaks, p.crew.lease) = (Some(Breaks { up, down: bad }), lease));
         refused(|p| p.crew.speed = Spread::Constant(0.0));
         refused(|p| p.crew.cores = 0);
-        refused(|p| p.crew.memory = f64::NAN);
-        refused(|p| p.crew.memory = 0.0);
         refused(|p| {
             p.crew.link = Some(Link {
                 bandwidth: bad,

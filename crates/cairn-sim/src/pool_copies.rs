@@ -36,10 +36,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     }
 
     pub(crate) fn fits(&self, task: TaskId, id: WorkerId) -> bool {
-        let worker = &self.buffers.workers[id.index()];
-        let work = self.needs.work;
-        work.cores(task.index()) <= worker.free_cores
-            && work.memory(task.index()) <= worker.free_memory
+        self.needs.work.cores(task.index()) <= self.buffers.workers[id.index()].free_cores
     }
 
     /// Gives a copy of the task to a worker with room for it. Its lease.
@@ -79,18 +76,12 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         number
     }
 
-    /// Recounts a worker's free cores and memory from what it runs: sums and differences of floats would drift.
+    /// Recounts a worker's free cores from what it runs.
     fn tally(&mut self, id: WorkerId) {
         let worker = &self.buffers.workers[id.index()];
-        let (mut cores, mut memory) = (0, 0.0);
-        for &number in &worker.running {
-            let task = self.buffers.leases.get(number).task.index();
-            cores += self.needs.work.cores(task);
-            memory += self.needs.work.memory(task);
-        }
-        let worker = &mut self.buffers.workers[id.index()];
-        worker.free_cores = self.pool.crew.cores - cores;
-        worker.free_memory = self.pool.crew.memory - memory;
+        let tasks = worker.running.iter().map(|&n| self.buffers.leases.get(n));
+        let cores: u32 = tasks.map(|l| self.needs.work.cores(l.task.index())).sum();
+        self.buffers.workers[id.index()].free_cores = self.pool.crew.cores - cores;
     }
 
     /// A worker lays a copy aside, delivered or not, and asks for more.

@@ -7,7 +7,7 @@ use crate::clock::Time;
 use crate::earliest_finish::Forecast;
 use crate::heft::OptimisticCosts;
 use crate::leases::{LeaseId, Leases};
-use crate::measures::{Event, Measures, Results, Stuck, What, share};
+use crate::measures::{Event, Measures, Results, Stuck, What, Why, share};
 use crate::play::Play;
 use crate::pool::{Attendance, Pool};
 use crate::pool_engine::Back;
@@ -171,9 +171,7 @@ impl Pool {
             stalls: 0,
         };
         let is_endless = match state.play(dispatch) {
-            Err(Stuck::OutOfWorkers { .. } | Stuck::InVain { .. }) if state.may_have_no_end() => {
-                true
-            }
+            Err(Stuck(Why::OutOfWorkers | Why::InVain, _)) if state.may_have_no_end() => true,
             ended => ended.map(|()| false)?,
         };
         Ok(state.measures(is_endless))
@@ -208,7 +206,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         while !self.is_over() {
             let executed = self.play.game.executed_count();
             let Some(instant) = self.next_instant() else {
-                return Err(Stuck::OutOfWorkers { executed });
+                return Err(Stuck(Why::OutOfWorkers, executed));
             };
             self.pass_time(instant.seconds());
             while let Some(&Reverse((time, kind))) = self.buffers.events.peek() {
@@ -389,7 +387,6 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         // Its place in the line is stale from now on; the entry itself stays there and is passed over.
         worker.ticket = 0;
         worker.free_cores = self.pool.crew.cores;
-        worker.free_memory = self.pool.crew.memory;
         let spell = worker.spell;
         if let Some(next) = worker.next_change(self.pool, id.index(), self.now) {
             self.schedule(next, Kind::Up(id));

@@ -174,13 +174,9 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                 let task = lease.task.index();
                 // Overdue: it may end at any moment.
                 let end = lease.expected_end.max(self.now);
-                (
-                    end,
-                    self.needs.work.cores(task),
-                    self.needs.work.memory(task),
-                )
+                (end, self.needs.work.cores(task))
             });
-            std::iter::once((self.now, worker.free_cores, worker.free_memory)).chain(pieces)
+            std::iter::once((self.now, worker.free_cores)).chain(pieces)
         };
         forecast.reset(
             (0..self.buffers.workers.len())
@@ -197,16 +193,13 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             if (self.play.gate.as_mut()).is_some_and(|gate| !gate.may(task)) {
                 continue;
             }
-            let (cores, memory) = (
-                self.needs.work.cores(task.index()),
-                self.needs.work.memory(task.index()),
-            );
+            let cores = self.needs.work.cores(task.index());
             let mut best: Option<(f64, usize, f64, f64)> = None;
             for w in 0..self.buffers.workers.len() {
                 if !self.buffers.workers[w].is_up {
                     continue;
                 }
-                let start = forecast.earliest(w, cores, memory);
+                let start = forecast.earliest(w, cores);
                 let time = self.transfer(task, WorkerId::new(w))
                     + self.needs.estimates[task.index()] / self.buffers.workers[w].speed;
                 let score = start + time + costs.map_or(0.0, |c| c.get(task, w));
@@ -219,8 +212,8 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                 break;
             };
             // Also where it cannot start yet: a task of lower rank must not take the worker that this one waits for.
-            forecast.reserve(w, cores, memory, start + time);
-            // The forecast forgives rounding of memory; the worker's own count does not.
+            forecast.reserve(w, cores, start + time);
+            // To the forecast an overdue task ends now; on the worker it still takes its cores.
             let id = WorkerId::new(w);
             if start <= self.now && self.fits(task, id) {
                 self.play.take(task);

@@ -5,11 +5,13 @@ use crate::budgets::contest::{FAIR, FEWEST, FRESH_RUNS, FULL, GLANCE, KEPT, TASK
 use crate::error::{SettingError, SimulateError};
 use crate::measures::Measure;
 use crate::policy::Policy;
+use crate::pool::{Crew, PoolSettings};
 use crate::statistics::{Ratio, ratio};
 use crate::study::{Options, Study, simulate};
 use crate::workload::Workload;
 use crate::world::World;
-use cairn_dag::Dag;
+use cairn_dag::{Dag, TaskId};
+use cairn_plan::policy::Rule;
 use std::cmp::Ordering;
 
 /// A policy must promise to be faster than the first by this share of time to replace it.
@@ -84,160 +86,187 @@ pub struct Chosen {
     pub runs: usize,
 }
 
-/// Plays all policies in all worlds and chooses the fastest, by the mean of the logarithms of mean times. The first policy
-/// is taken unless another gains more than 0.3 % on it, and beyond doubt: the whole 95 % interval of [`joint_ratio`] says so.
-///
-/// Where workers are always there and the first keeps them busy, nobody can gain that much, and the others are not played.
-///
-/// So the first should be one that rarely loses. Where [`Options::work`] ends the work before a single run of some world
-/// is done, the first is chosen. Numbers depend on nothing but the arguments, unless it is stopped.
-///
-/// ```
-/// use cairn_dag::{Dag, TaskId};
-/// use cairn_sim::{Options, Policy, World, choose};
-/// // A source that opens ten tasks, listed after ten others that open nothing.
-/// let dag = Dag::from_arcs(21, (11..21).map(|child| (10, child)).collect())?;
-/// let opener_first: Vec<TaskId> = [10].into_iter().chain(0..10).chain(11..21).map(TaskId).collect();
-/// let policies = [Policy::fifo(), Policy::order("opener first", &opener_first)];
-/// let worlds = [World::batches(1.0, 8.0)?];
-/// let chosen = choose(&dag, &World::study_work(), &worlds, &policies, &Options::default())?;
-/// assert_eq!(chosen.policy, 1);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-/// As [`simulate`], but for a lack of time.
-pub fn choose(
-    dag: &Dag,
-    work: &Workload,
-    worlds: &[World],
-    policies: &[Policy],
-    options: &Options<'_>,
-) -> Result<Chosen, SimulateError> {
-    if let Some(runs) = settled(dag, work, worlds, policies, options) {
-        return Ok(Chosen {
-            policy: 0,
-            scores: Vec::new(),
-            runs,
-        });
-    }
-    contest(dag, work, worlds, policies, options)
+/// Where policies are played against each other, and how often.
+#[derive(Clone, Copy)]
+pub struct Contest<'a> {
+    /// What is played.
+    pub dag: &'a Dag,
+    /// What its tasks take.
+    pub work: &'a Workload,
+    /// Where.
+    pub worlds: &'a [World],
+    /// How often, by which chances, and for how long.
+    pub options: &'a Options<'a>,
 }
 
-/// Whether the first policy stays whatever the others do: then, after how many runs that is known. Workers that are always
-/// there cannot end before the work divided among them is done; where the first takes hardly longer, in the very runs in
-/// which the others would be played, nobody can gain the margin on it. So many tasks on few processors need no contest.
-fn settled(
-    dag: &Dag,
-    work: &Workload,
-    worlds: &[World],
-    policies: &[Policy],
-    options: &Options<'_>,
-) -> Option<usize> {
-    let are_reliable = worlds.iter().all(|w| matches!(w, World::Throttled(_)));
-    let first = policies
-        .get(..1)
-        .filter(|_| are_reliable && !worlds.is_empty())?;
-    // A few runs tell mostly that it is not so.
-    let few = Some(FEWEST).filter(|&few| few < options.runs);
-    for runs in few.into_iter().chain([options.runs]) {
-        let options = Options {
-            runs,
-            ..options.clone()
+impl Contest<'_> {
+    /// [`Contest::choose`] among the orders of rules.
+    ///
+    /// # Errors
+    /// As [`Contest::choose`].
+    pub fn choose_rule(&self, field: &[(Rule, Vec<TaskId>)]) -> Result<Chosen, SimulateError> {
+        let policy = |(rule, order): &(Rule, Vec<TaskId>)| Policy::order(rule.name(), order);
+        self.choose(&field.iter().map(policy).collect::<Vec<_>>())
+    }
+
+    /// Plays all policies in all worlds and chooses the fastest, by the mean of the logarithms of mean times. The first policy
+    /// is taken unless another gains more than 0.3 % on it, and beyond doubt: the whole 95 % interval of [`joint_ratio`] says so.
+    ///
+    /// Where workers are always there and the first keeps them busy, nobody can gain that much, and the others are not played.
+    ///
+    /// So the first should be one that rarely loses. Where [`Options::work`] ends the work before a single run of some world
+    /// is done, the first is chosen. Numbers depend on nothing but the arguments, unless it is stopped.
+    ///
+    /// ```
+    /// use cairn_dag::{Dag, TaskId};
+    /// use cairn_sim::{Contest, Options, Policy, World};
+    /// // A source that opens ten tasks, listed after ten others that open nothing.
+    /// let dag = Dag::from_arcs(21, (11..21).map(|child| (10, child)).collect())?;
+    /// let opener_first: Vec<TaskId> = [10].into_iter().chain(0..10).chain(11..21).map(TaskId).collect();
+    /// let policies = [Policy::fifo(), Policy::order("opener first", &opener_first)];
+    /// let worlds = [World::batches(1.0, 8.0)?];
+    /// let (work, options) = (World::study_work(), Options::default());
+    /// let contest = Contest { dag: &dag, work: &work, worlds: &worlds, options: &options };
+    /// let chosen = contest.choose(&policies)?;
+    /// assert_eq!(chosen.policy, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`simulate`], but for a lack of time.
+    pub fn choose(&self, policies: &[Policy]) -> Result<Chosen, SimulateError> {
+        if let Some(runs) = self.settled(policies) {
+            return Ok(Chosen {
+                policy: 0,
+                scores: Vec::new(),
+                runs,
+            });
+        }
+        self.play(policies)
+    }
+
+    /// Whether the first policy stays whatever the others do: then, after how many runs that is known. Workers that are always
+    /// there cannot end before the work divided among them is done; where the first takes hardly longer, in the very runs in
+    /// which the others would be played, nobody can gain the margin on it. So many tasks on few processors need no contest.
+    fn settled(&self, policies: &[Policy]) -> Option<usize> {
+        let are_reliable = self.worlds.iter().all(|w| matches!(w, World::Throttled(_)));
+        let first = policies
+            .get(..1)
+            .filter(|_| are_reliable && !self.worlds.is_empty())?;
+        // A few runs tell mostly that it is not so.
+        let few = Some(FEWEST).filter(|&few| few < self.options.runs);
+        for runs in few.into_iter().chain([self.options.runs]) {
+            let options = Options {
+                runs,
+                ..self.options.clone()
+            };
+            let mut most_gained = 0.0;
+            for world in self.worlds {
+                // Errors are told by the contest, which plays the same.
+                let study = simulate(self.dag, self.work, world, first, &options).ok()?;
+                if study.runs() < runs {
+                    return None; // it was stopped
+                }
+                let of = &study.outcomes[0].runs;
+                let taken: f64 = of.iter().map(|r| r.makespan).sum();
+                // All work divided among all workers: what nobody can be faster than, in the same runs.
+                let least: f64 = of.iter().map(|r| r.makespan * r.utilisation).sum();
+                if taken > 0.0 {
+                    most_gained -= libm::log(least / taken) / self.worlds.len() as f64;
+                }
+            }
+            if most_gained > MARGIN {
+                return None;
+            }
+        }
+        Some(self.options.runs)
+    }
+
+    /// Plays all of them.
+    fn play(&self, policies: &[Policy]) -> Result<Chosen, SimulateError> {
+        let mut scores = vec![0.0; policies.len()];
+        let mut studies = Vec::with_capacity(self.worlds.len());
+        for world in self.worlds {
+            let study = match simulate(self.dag, self.work, world, policies, self.options) {
+                Ok(study) => study,
+                Err(SimulateError::OutOfTime { .. }) => {
+                    return Ok(Chosen {
+                        policy: 0,
+                        scores: Vec::new(),
+                        runs: 0,
+                    });
+                }
+                Err(error) => return Err(error),
+            };
+            for (p, score) in scores.iter_mut().enumerate() {
+                let time = study.summary(p, Measure::Makespan).mean;
+                // Logarithms, so that a world of long runs counts no more than another. Where nothing takes time all are equal.
+                *score += libm::log(time.max(f64::MIN_POSITIVE)) / self.worlds.len() as f64;
+            }
+            studies.push(study);
+        }
+        // Of several that are as good as the first, one looks better by chance: the mean alone would take it.
+        let is_faster = |p: usize| {
+            let side = joint_ratio(&studies, p, 0).map(|ratio| ratio.side());
+            scores[p] < scores[0] - MARGIN && side == Some(Ordering::Less)
         };
-        let mut most_gained = 0.0;
-        for world in worlds {
-            // Errors are told by the contest, which plays the same.
-            let study = simulate(dag, work, world, first, &options).ok()?;
-            if study.runs() < runs {
-                return None; // it was stopped
-            }
-            let of = &study.outcomes[0].runs;
-            let taken: f64 = of.iter().map(|r| r.makespan).sum();
-            // All work divided among all workers: what nobody can be faster than, in the same runs.
-            let least: f64 = of.iter().map(|r| r.makespan * r.utilisation).sum();
-            if taken > 0.0 {
-                most_gained -= libm::log(least / taken) / worlds.len() as f64;
-            }
-        }
-        if most_gained > MARGIN {
-            return None;
-        }
+        let fastest = (1..scores.len())
+            .filter(|&p| is_faster(p))
+            .min_by(|&a, &b| scores[a].total_cmp(&scores[b]));
+        Ok(Chosen {
+            policy: fastest.unwrap_or(0),
+            runs: studies.iter().map(Study::runs).min().unwrap_or(0),
+            scores,
+        })
     }
-    Some(options.runs)
-}
 
-/// Plays all of them.
-fn contest(
-    dag: &Dag,
-    work: &Workload,
-    worlds: &[World],
-    policies: &[Policy],
-    options: &Options<'_>,
-) -> Result<Chosen, SimulateError> {
-    let mut scores = vec![0.0; policies.len()];
-    let mut studies = Vec::with_capacity(worlds.len());
-    for world in worlds {
-        let study = match simulate(dag, work, world, policies, options) {
-            Ok(study) => study,
-            Err(SimulateError::OutOfTime { .. }) => {
-                return Ok(Chosen {
-                    policy: 0,
-                    scores: Vec::new(),
-                    runs: 0,
-                });
-            }
-            Err(error) => return Err(error),
+    /// Plays policies in all worlds once more, with other chances than those of `options`: numbers from the runs that chose a
+    /// winner would flatter it. Worlds without time for a single run are left out.
+    ///
+    /// # Errors
+    /// As [`simulate`], but for a lack of time.
+    pub fn play_afresh(&self, policies: &[Policy]) -> Result<Vec<Study>, SimulateError> {
+        let fresh = Options {
+            runs: self.options.runs.min(FRESH_RUNS),
+            // Other chances, and the same ones each time: whoever asks again reads the same numbers.
+            seed: self.options.seed.wrapping_add(1),
+            ..self.options.clone()
         };
-        for (p, score) in scores.iter_mut().enumerate() {
-            let time = study.summary(p, Measure::Makespan).mean;
-            // Logarithms, so that a world of long runs counts no more than another. Where nothing takes time all are equal.
-            *score += libm::log(time.max(f64::MIN_POSITIVE)) / worlds.len() as f64;
+        let mut studies = Vec::with_capacity(self.worlds.len());
+        for world in self.worlds {
+            match simulate(self.dag, self.work, world, policies, &fresh) {
+                Ok(study) => studies.push(study),
+                Err(SimulateError::OutOfTime { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
-        studies.push(study);
+        Ok(studies)
     }
-    // Of several that are as good as the first, one looks better by chance: the mean alone would take it.
-    let is_faster = |p: usize| {
-        let side = joint_ratio(&studies, p, 0).map(|ratio| ratio.side());
-        scores[p] < scores[0] - MARGIN && side == Some(Ordering::Less)
-    };
-    let fastest = (1..scores.len())
-        .filter(|&p| is_faster(p))
-        .min_by(|&a, &b| scores[a].total_cmp(&scores[b]));
-    Ok(Chosen {
-        policy: fastest.unwrap_or(0),
-        runs: studies.iter().map(Study::runs).min().unwrap_or(0),
-        scores,
-    })
-}
 
-/// Plays policies in all worlds once more, with other chances than those of `options`: numbers from the runs that chose a
-/// winner would flatter it. Worlds without time for a single run are left out.
-///
-/// # Errors
-/// As [`simulate`], but for a lack of time.
-pub fn play_afresh(
-    dag: &Dag,
-    work: &Workload,
-    worlds: &[World],
-    policies: &[Policy],
-    options: &Options<'_>,
-) -> Result<Vec<Study>, SimulateError> {
-    let fresh = Options {
-        runs: options.runs.min(FRESH_RUNS),
-        // Other chances, and the same ones each time: whoever asks again reads the same numbers.
-        seed: options.seed.wrapping_add(1),
-        ..options.clone()
-    };
-    let mut studies = Vec::with_capacity(worlds.len());
-    for world in worlds {
-        match simulate(dag, work, world, policies, &fresh) {
-            Ok(study) => studies.push(study),
-            Err(SimulateError::OutOfTime { .. }) => {}
-            Err(error) => return Err(error),
+    /// Who should replace the first policy, which is in force: whoever is chosen instead of it and is faster in fresh runs too,
+    /// beyond doubt.
+    ///
+    /// # Errors
+    /// As [`simulate`], but for a lack of time.
+    pub(crate) fn challenge(
+        &self,
+        policies: &[Policy],
+    ) -> Result<Option<Challenger>, SimulateError> {
+        let policy = self.choose(policies)?.policy;
+        if policy == 0 {
+            return Ok(None);
         }
+        // What chose it would flatter it: it must gain in other runs, too.
+        let both = [policies[policy].clone(), policies[0].clone()];
+        let studies = self.play_afresh(&both)?;
+        let is_sure = |gain: &Ratio| gain.side() == Ordering::Less;
+        let gain = joint_ratio(&studies, 0, 1).filter(is_sure);
+        Ok(gain.map(|gain| Challenger {
+            policy,
+            gain,
+            runs: studies.iter().map(Study::runs).min().unwrap_or(0),
+        }))
     }
-    Ok(studies)
 }
 
 /// A policy that is better than the one in force, and by how much.
@@ -251,34 +280,6 @@ pub struct Challenger {
     pub runs: usize,
 }
 
-/// Who should replace the first policy, which is in force: whoever [`choose`] takes instead of it and is faster in fresh runs
-/// too, beyond doubt.
-///
-/// # Errors
-/// As [`simulate`], but for a lack of time.
-pub(crate) fn challenge(
-    dag: &Dag,
-    work: &Workload,
-    worlds: &[World],
-    policies: &[Policy],
-    options: &Options<'_>,
-) -> Result<Option<Challenger>, SimulateError> {
-    let policy = choose(dag, work, worlds, policies, options)?.policy;
-    if policy == 0 {
-        return Ok(None);
-    }
-    // What chose it would flatter it: it must gain in other runs, too.
-    let both = [policies[policy].clone(), policies[0].clone()];
-    let studies = play_afresh(dag, work, worlds, &both, options)?;
-    let is_sure = |gain: &Ratio| gain.side() == Ordering::Less;
-    let gain = joint_ratio(&studies, 0, 1).filter(is_sure);
-    Ok(gain.map(|gain| Challenger {
-        policy,
-        gain,
-        runs: studies.iter().map(Study::runs).min().unwrap_or(0),
-    }))
-}
-
 /// The worlds to try where nothing is known of the workers, for tasks that take `mean` on the mean: few workers that ask
 /// often, and many that come seldom. Of the pairs tried on 24 real dags the best, also in ten other worlds.
 ///
@@ -289,6 +290,33 @@ pub fn usual_worlds(mean: f64) -> Result<[World; 2], SettingError> {
         World::batches(0.3 * mean, 16.0)?,
         World::batches(3.0 * mean, 64.0)?,
     ])
+}
+
+/// One machine with so many slots, and the work as it is done there, where each task takes so many of them: no more than there
+/// are, so that a wider task runs alone and is not refused.
+///
+/// # Errors
+/// As [`World::throttled`], [`World::pool`] and [`Workload::with_cores`].
+pub fn machine(
+    slots: u32,
+    work: Workload,
+    taken: impl Iterator<Item = u32>,
+) -> Result<(World, Workload), SettingError> {
+    let cores: Vec<u32> = taken.map(|taken| taken.clamp(1, slots)).collect();
+    // Where every task takes one slot a queue is the same world as a pool of one machine, and is played faster.
+    if cores.iter().all(|&cores| cores <= 1) {
+        return Ok((World::throttled(slots, slots)?, work));
+    }
+    let settings = PoolSettings {
+        workers: 1,
+        crew: Crew {
+            cores: slots,
+            ..Crew::default()
+        },
+        ..PoolSettings::default()
+    };
+    let work = work.with_cores(cores)?;
+    Ok((World::pool(settings)?, work))
 }
 
 /// Time of one policy over that of another, over several studies of the same policies with equally many runs: times count
@@ -317,7 +345,6 @@ pub fn joint_ratio(studies: &[Study], first: usize, second: usize) -> Option<Rat
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cairn_dag::TaskId;
     use cairn_kernel::Work;
     use cairn_oracle::random_dag;
 
@@ -332,25 +359,33 @@ mod tests {
         ]
     }
 
+    fn contest<'a>(
+        dag: &'a Dag,
+        work: &'a Workload,
+        worlds: &'a [World],
+        options: &'a Options<'a>,
+    ) -> Contest<'a> {
+        Contest {
+            dag,
+            work,
+            worlds,
+            options,
+        }
+    }
+
     #[test]
     fn the_choice_does_not_depend_on_threads() {
         for seed in 0..20 {
             let dag = random_dag(60, 3, seed);
-            let worlds = usual_worlds(1.0).unwrap();
+            let (work, worlds) = (World::study_work(), usual_worlds(1.0).unwrap());
             let pick = |threads| {
                 let options = Options {
                     runs: 20,
                     threads: Some(threads),
                     ..Options::default()
                 };
-                choose(
-                    &dag,
-                    &World::study_work(),
-                    &worlds,
-                    &policies(&dag),
-                    &options,
-                )
-                .unwrap()
+                let contest = contest(&dag, &work, &worlds, &options);
+                contest.choose(&policies(&dag)).unwrap()
             };
             let one = pick(1);
             assert_eq!(one, pick(2));
@@ -372,8 +407,9 @@ mod tests {
                 ..Options::default()
             };
             let (work, all) = (World::study_work(), policies(&dag));
-            let chosen = choose(&dag, &work, &worlds, &all, &options).unwrap();
-            let played = contest(&dag, &work, &worlds, &all, &options).unwrap();
+            let contest = contest(&dag, &work, &worlds, &options);
+            let chosen = contest.choose(&all).unwrap();
+            let played = contest.play(&all).unwrap();
             assert_eq!(chosen.policy, played.policy, "seed {seed}");
             assert_eq!(chosen.runs, 30);
             if chosen.scores.is_empty() {
@@ -408,7 +444,9 @@ mod tests {
             };
             let work = World::study_work();
             let all = policies(&dag);
-            let chosen = choose(&dag, &work, &worlds, &all, &options).unwrap();
+            let chosen = contest(&dag, &work, &worlds, &options)
+                .choose(&all)
+                .unwrap();
             let gain = |p: usize| -> f64 {
                 let one = |world| {
                     let study = simulate(&dag, &work, world, &all, &options).unwrap();
@@ -466,17 +504,11 @@ mod tests {
             work: Work::until(&|| true),
             ..Options::default()
         };
-        let worlds = usual_worlds(1.0).unwrap();
-        let chosen = choose(
-            &dag,
-            &World::study_work(),
-            &worlds,
-            &policies(&dag),
-            &options,
-        );
-        let chosen = chosen.unwrap();
+        let (work, worlds) = (World::study_work(), usual_worlds(1.0).unwrap());
+        let contest = contest(&dag, &work, &worlds, &options);
+        let chosen = contest.choose(&policies(&dag)).unwrap();
         assert_eq!((chosen.policy, chosen.runs), (0, 0));
-        assert!(choose(&dag, &World::study_work(), &worlds, &[], &options).is_err());
+        assert!(contest.choose(&[]).is_err());
     }
 
     #[test]
@@ -487,20 +519,25 @@ mod tests {
             runs: 80,
             ..Options::default()
         };
-        let fresh = play_afresh(&dag, &work, &worlds, &policies(&dag), &options).unwrap();
+        let all = policies(&dag);
+        let fresh = contest(&dag, &work, &worlds, &options)
+            .play_afresh(&all)
+            .unwrap();
         assert_eq!(fresh.iter().map(Study::runs).collect::<Vec<_>>(), [50, 50]);
         let other = Options {
             runs: 50,
             seed: options.seed + 1,
             ..options.clone()
         };
-        let same = simulate(&dag, &work, &worlds[1], &policies(&dag), &other).unwrap();
+        let same = simulate(&dag, &work, &worlds[1], &all, &other).unwrap();
         assert_eq!(fresh[1].outcomes, same.outcomes);
         let late = Options {
             work: Work::until(&|| true),
             ..options
         };
-        let none = play_afresh(&dag, &work, &worlds, &policies(&dag), &late).unwrap();
+        let none = contest(&dag, &work, &worlds, &late)
+            .play_afresh(&all)
+            .unwrap();
         assert!(none.is_empty());
     }
 
@@ -510,9 +547,12 @@ mod tests {
         let work = Workload::known(&[Some(0.0); 10]).unwrap();
         let worlds = [World::throttled(2, 2).unwrap()];
         let options = Options::default();
-        let chosen = choose(&dag, &work, &worlds, &policies(&dag), &options).unwrap();
+        let all = policies(&dag);
+        let chosen = contest(&dag, &work, &worlds, &options)
+            .choose(&all)
+            .unwrap();
         assert_eq!(chosen.policy, 0);
-        let study = simulate(&dag, &work, &worlds[0], &policies(&dag), &options).unwrap();
+        let study = simulate(&dag, &work, &worlds[0], &all, &options).unwrap();
         assert_eq!(joint_ratio(&[study], 0, 1), None);
     }
 

@@ -4,7 +4,7 @@
 use crate::budgets::contest::FEW_LEFT;
 use crate::error::{SettingError, SimulateError};
 use crate::policy::Policy;
-use crate::portfolio::{Challenger, Plays, challenge};
+use crate::portfolio::{Challenger, Contest, Plays};
 use crate::sighting::Sighting;
 use crate::study::Options;
 use crate::workload::Workload;
@@ -65,7 +65,8 @@ impl<'a> Rematch<'a> {
     /// same seed, unless it is stopped.
     ///
     /// # Errors
-    /// As `challenge`.
+    /// If an order does not name every task once, two rivals have one name, or a task would never end with the workers that are
+    /// seen. A lack of time is none: the order in force stays.
     pub fn winner(
         &self,
         rivals: &[(&str, &[TaskId])],
@@ -83,8 +84,13 @@ impl<'a> Rematch<'a> {
             work: work.clone(),
             ..Options::default()
         };
-        let worlds = std::slice::from_ref(&self.world);
-        let found = challenge(self.dag, &self.work, worlds, &policies, &options)?;
+        let contest = Contest {
+            dag: self.dag,
+            work: &self.work,
+            worlds: std::slice::from_ref(&self.world),
+            options: &options,
+        };
+        let found = contest.challenge(&policies)?;
         Ok(found.map(|found| Challenger {
             policy: found.policy - 1,
             ..found

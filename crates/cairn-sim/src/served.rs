@@ -9,8 +9,9 @@ use crate::spread::{Sampler, Spread};
 use crate::worker::WorkerId;
 use cairn_dag::{Dag, TaskId, narrow};
 use cairn_engine::{
-    ClientId, Copies, Digest, Dispatch, Distrust, Engine, Event, Expected, Frozen, Memory, Moment,
-    Offer, Order, Outbox, Outcome, Placing, Receipt, Release, Returned, Rules, Span, Task, Token,
+    ClassId, ClientId, Copies, Digest, Dispatch, Distrust, Engine, Event, Expected, Frozen, KindId,
+    Memory, Moment, Offer, Order, Outbox, Outcome, Placing, Receipt, Release, Returned, Rules,
+    Span, Task, Token,
 };
 use cairn_kernel::long;
 
@@ -23,7 +24,7 @@ pub struct Knows {
     /// are those of [`crate::Workload`].
     pub mistakes: f64,
     /// By task: its kind; durations of a kind may be off together. Empty: all are of one kind.
-    pub kinds: Vec<u32>,
+    pub kinds: Vec<KindId>,
     /// Whether it expects a duration of each task at all; else it learns those of kinds.
     pub durations: bool,
     /// Whether it gives copies of running tasks to idle workers.
@@ -65,15 +66,12 @@ pub struct Terms {
     /// A copy has at least so long until it must be back.
     pub deadline: f64,
     /// By task: its kind, by which trust is earned. Empty: all are of one kind.
-    pub kinds: Vec<u32>,
+    pub kinds: Vec<KindId>,
 }
 
 /// How far off a benchmark is: the standard deviation of its logarithm.
 // As the engine takes it to be (`HANDSHAKE` of its book).
 const BENCHMARK: f64 = 0.3;
-/// Memory is counted in so many parts of the unit of the tasks'.
-// The engine counts whole numbers.
-const PARTS: f64 = 1024.0;
 
 fn span(seconds: f64) -> Span {
     Span((1e6 * seconds).round() as u64)
@@ -169,7 +167,7 @@ impl<'d> Served<'d> {
     ) -> Served<'d> {
         let mut rules = rules(dag, needs);
         let seconds = needs.estimates.iter().map(|&seconds| Some(seconds));
-        let kinds: &[u32] = serving
+        let kinds: &[KindId] = serving
             .volunteers
             .as_ref()
             .map_or(&[], |terms| &terms.kinds);
@@ -258,10 +256,6 @@ impl<'d> Served<'d> {
             1e3 * speed * off.sample(&mut stream)
         });
         let offer = Offer {
-            memory: crew
-                .memory
-                .is_finite()
-                .then_some((PARTS * crew.memory) as u64),
             benchmark: told.map(|told| told.round().max(1.0) as u32),
             // From 1, as clients are numbered; it keeps its number however often it comes, for trust is the client's.
             client: self.deadline.map(|_| ClientId(narrow(id.index()) + 1)),
@@ -376,8 +370,8 @@ fn frozen(task: Task) -> TaskId {
 }
 
 /// How long tasks take, as a server expects it.
-fn expected(seconds: Vec<Option<f64>>, kind: &[u32]) -> Expected {
-    let kinds = kind.iter().max().map_or(1, |&k| k + 1);
+fn expected(seconds: Vec<Option<f64>>, kind: &[KindId]) -> Expected {
+    let kinds = kind.iter().max().map_or(1, |k| k.index() + 1);
     Expected {
         seconds,
         kind: kind.to_vec(),
@@ -392,19 +386,14 @@ fn rules(dag: &Dag, needs: &Needs<'_>) -> Rules {
         ..Rules::default()
     };
     if !needs.work.is_light() {
-        let need = |task: TaskId| {
-            // Up for tasks and down for workers: what fits here fits in the list simulation as well.
-            let memory = (PARTS * needs.work.memory(task.index())).ceil() as u64;
-            (needs.work.cores(task.index()), memory)
-        };
-        let mut classes: Vec<(u32, u64)> = dag.tasks().map(need).collect();
+        let need = |task: TaskId| needs.work.cores(task.index());
+        let mut classes: Vec<u32> = dag.tasks().map(need).collect();
         classes.sort_unstable();
         classes.dedup();
-        let class = |task| narrow(classes.binary_search(&need(task)).unwrap_or(0));
+        let class = |task| ClassId::new(classes.binary_search(&need(task)).unwrap_or(0));
         rules.class_of = dag.tasks().map(class).collect();
-        let of = |&(cpus, memory): &(u32, u64)| cairn_engine::Needs {
+        let of = |&cpus: &u32| cairn_engine::Needs {
             cpus,
-            memory,
             ..cairn_engine::Needs::default()
         };
         rules.classes = classes.iter().map(of).collect();

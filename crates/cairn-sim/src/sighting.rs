@@ -18,9 +18,11 @@ const FIRST: f64 = 5.0;
 const RETURNS: u64 = 32;
 /// A crew is another one when it has a fourth more or less processors, or speeds that differ by so much more or less: the
 /// standard deviation of their logarithms.
+// Judgements: with less, orders hardly fare otherwise, and to choose again takes planning anew.
 const MORE: f64 = 1.25;
 const SPREAD: f64 = 0.15;
 /// So often somebody must have come or gone before anything is made of it.
+// One or two may be chance. A judgement.
 const VISITS: u64 = 3;
 /// Speeds closer together than this are one: the standard deviation of their logarithms.
 // A judgement: a spread of one percent moves no order, and one speed is drawn faster.

@@ -1,16 +1,15 @@
 //! A dag in a world: what is the same in all runs is computed once, then each policy is set up and played. Knows no statistics.
 
 use crate::batches::Arrivals;
-use crate::budgets::run::PATIENCE;
 use crate::eligible::Eligible;
-use crate::error::SimulateError;
+use crate::error::{Halt, SimulateError};
 use crate::gate::Gate;
 use crate::heft::{OptimisticCosts, Platform, static_schedule, upward_ranks};
 use crate::known::Known;
-use crate::measures::{Event, Measures, Stuck};
+use crate::measures::{Event, Measures, Stuck, Why};
 use crate::play::Play;
 use crate::policy::{Policy, Ranking, Rule};
-use crate::pool::Pool;
+use crate::pool::{Pool, PoolSettings};
 use crate::pool_run::{Dispatch, Needs, PoolBuffers};
 use crate::random::{Purpose, Stream};
 use crate::running::Running;
@@ -83,7 +82,9 @@ impl<'a> Stage<'a> {
         let rankings = policies.iter().map(|p| match &p.rule {
             // Workers without identity are all alike, and with equal workers both ranks are known beforehand.
             Rule::Heft | Rule::Peft if !is_pool => {
-                let anybody = Anybody(&needs.estimates);
+                // Of speed 1, and nothing has to be brought.
+                let alone = Pool::new(PoolSettings::default()).expect("the usual worker");
+                let anybody = Known::new(&alone, &needs.estimates, 0, 0);
                 Ok(Some(
                     planner(dag, &needs.bytes, &anybody, p.rule == Rule::Peft).0,
                 ))
@@ -253,32 +254,18 @@ impl<'a> Stage<'a> {
     }
 
     fn explain(&self, stuck: Stuck, policy: usize, run: u64) -> SimulateError {
-        let (policy, tasks) = (self.policies[policy].name().to_owned(), self.dag.len());
-        match stuck {
-            Stuck::OutOfWorkers { executed } => SimulateError::TraceEnds {
-                policy,
-                run,
-                executed,
-                tasks,
-            },
-            Stuck::Full { executed } => SimulateError::Full {
-                policy,
-                run,
-                executed,
-                tasks,
-            },
-            Stuck::InVain { executed } => SimulateError::NeverEnds {
-                policy,
-                run,
-                executed,
-                tasks,
-                events: PATIENCE,
-            },
-            Stuck::Stopped { executed } => SimulateError::OutOfTime {
-                policy,
-                executed,
-                tasks,
-            },
+        let Stuck(why, executed) = stuck;
+        let halt = Halt {
+            policy: self.policies[policy].name().to_owned(),
+            run,
+            executed,
+            tasks: self.dag.len(),
+        };
+        match why {
+            Why::OutOfWorkers => SimulateError::TraceEnds(halt),
+            Why::Full => SimulateError::Full(halt),
+            Why::InVain => SimulateError::NeverEnds(halt),
+            Why::Stopped => SimulateError::OutOfTime(halt),
         }
     }
 }
@@ -303,44 +290,10 @@ fn planner(
 
 fn check_sizes(dag: &Dag, work: &Workload, pool: &Pool) -> Result<(), SimulateError> {
     for task in dag.tasks() {
-        let (cores, memory) = (work.cores(task.index()), work.memory(task.index()));
-        let too_large = |of, needs, has| SimulateError::TaskTooLarge {
-            task,
-            of,
-            needs,
-            has,
-        };
-        if cores > pool.crew.cores {
-            return Err(too_large(
-                "cores",
-                f64::from(cores),
-                f64::from(pool.crew.cores),
-            ));
-        }
-        if memory > pool.crew.memory {
-            return Err(too_large("memory", memory, pool.crew.memory));
+        let (cores, has) = (work.cores(task.index()), pool.crew.cores);
+        if cores > has {
+            return Err(SimulateError::TaskTooLarge { task, cores, has });
         }
     }
     Ok(())
-}
-
-/// A single worker of speed 1, to whom nothing has to be brought: any worker where none has a name.
-struct Anybody<'a>(&'a [f64]);
-
-impl Platform for Anybody<'_> {
-    fn workers(&self) -> usize {
-        1
-    }
-    fn time(&self, task: TaskId, _: usize) -> f64 {
-        self.0[task.index()]
-    }
-    fn mean_time(&self, task: TaskId) -> f64 {
-        self.0[task.index()]
-    }
-    fn transfer(&self, _: f64, _: usize) -> f64 {
-        0.0
-    }
-    fn mean_transfer(&self, _: f64) -> f64 {
-        0.0
-    }
 }

@@ -239,7 +239,7 @@ pub fn time_by_cap(
 }
 
 /// The mean makespan of a policy of a study.
-pub fn mean_time(study: &Study, policy: usize) -> f64 {
+fn mean_time(study: &Study, policy: usize) -> f64 {
     study.summary(policy, Measure::Makespan).mean
 }
 

@@ -24,7 +24,6 @@ pub(crate) struct Worker {
     /// Counts spells of being up: results made in an earlier one are gone.
     pub(crate) spell: u32,
     pub(crate) free_cores: u32,
-    pub(crate) free_memory: f64,
     /// Leases it works on.
     pub(crate) running: Vec<LeaseId>,
     /// Its place in the queue of workers that want work; 0 if it does not stand there.
@@ -86,7 +85,6 @@ impl Worker {
             down_at: f64::INFINITY,
             spell: 0,
             free_cores: crew.cores,
-            free_memory: crew.memory,
             running: Vec::new(),
             ticket: 0,
             asks: false,

@@ -1,4 +1,4 @@
-//! What each task takes: time, cores, memory, and bytes that flow along arcs. Knows no workers and no order.
+//! What each task takes: time, cores, and bytes that flow along arcs. Knows no workers and no order.
 
 use crate::error::{SettingError, SimulateError, check, not_negative};
 use crate::random::{Purpose, Stream};
@@ -26,8 +26,6 @@ pub struct Workload {
     factor: Spread,
     /// By task; empty means one each.
     cores: Vec<u32>,
-    /// By task; empty means none.
-    memory: Vec<f64>,
     /// By arc, in the order of [`Dag::arcs`]; empty means none.
     bytes: Vec<f64>,
 }
@@ -39,7 +37,6 @@ impl Workload {
             seconds: Vec::new(),
             factor: Spread::Constant(1.0),
             cores: Vec::new(),
-            memory: Vec::new(),
             bytes: Vec::new(),
         }
     }
@@ -97,17 +94,6 @@ impl Workload {
         Ok(Workload { cores, ..self })
     }
 
-    /// Memory each task occupies while it runs, by task, in the unit of the workers' memory. Only pools look at it.
-    ///
-    /// # Errors
-    /// [`SettingError::BadValue`] for a number that is negative, infinite or not a number.
-    pub fn with_memory(self, memory: Vec<f64>) -> Result<Workload, SettingError> {
-        for &m in &memory {
-            not_negative("a task's memory", m)?;
-        }
-        Ok(Workload { memory, ..self })
-    }
-
     /// Bytes that flow along each arc, in the order of [`Dag::arcs`]. Only pools whose workers have links look at
     /// them.
     ///
@@ -125,7 +111,6 @@ impl Workload {
         for (what, got, wanted) in [
             ("the list of durations", self.seconds.len(), dag.len()),
             ("the list of cores", self.cores.len(), dag.len()),
-            ("the list of memory", self.memory.len(), dag.len()),
             ("the list of bytes", self.bytes.len(), dag.arc_count()),
         ] {
             if got != wanted && got != 0 {
@@ -165,13 +150,9 @@ impl Workload {
         self.cores.get(task).copied().unwrap_or(1)
     }
 
-    pub(crate) fn memory(&self, task: usize) -> f64 {
-        self.memory.get(task).copied().unwrap_or(0.0)
-    }
-
-    /// Whether every task takes one core and no memory.
+    /// Whether every task takes one core.
     pub(crate) fn is_light(&self) -> bool {
-        self.cores.iter().all(|&c| c == 1) && self.memory.iter().all(|&m| m == 0.0)
+        self.cores.iter().all(|&c| c == 1)
     }
 
     /// Bytes by arc, regrouped by child: entry k of a child's run belongs to its k-th parent. Empty if none flow.
@@ -246,7 +227,6 @@ mod tests {
         assert!(Workload::known(&[Some(f64::NAN)]).is_err());
         assert!(Workload::drawn(Spread::Exponential { mean: 0.0 }).is_err());
         assert!(Workload::unit().with_cores(vec![1, 0]).is_err());
-        assert!(Workload::unit().with_memory(vec![-1.0]).is_err());
         assert!(Workload::unit().with_bytes(vec![f64::INFINITY]).is_err());
         let dag = Dag::from_arcs(2, vec![(0, 1)]).unwrap();
         let error = Workload::known(&[None])

@@ -3,8 +3,8 @@
 use cairn_dag::{Dag, TaskId};
 use cairn_oracle::any_dag;
 use cairn_sim::{
-    Breaks, Crew, Lease, Link, Measure, Measures, Options, Policy, PoolSettings, SimulateError,
-    Spread, Trace, What, Workload, World, replay, simulate,
+    Breaks, Crew, Halt, Lease, Link, Measure, Measures, Options, Policy, PoolSettings,
+    SimulateError, Spread, Trace, What, Workload, World, replay, simulate,
 };
 use proptest::prelude::*;
 
@@ -248,12 +248,12 @@ fn a_lost_task_is_given_out_again_when_its_lease_ends() {
     let trace = Trace::parse("a,0,2\n").unwrap();
     let world = World::trace(trace.clone(), false, crew.clone()).unwrap();
     let error = replay(&one, &work, &world, &Policy::fifo(), 1, 0).unwrap_err();
-    let expected = SimulateError::TraceEnds {
+    let expected = SimulateError::TraceEnds(Halt {
         policy: "fifo".into(),
         run: 0,
         executed: 0,
         tasks: 1,
-    };
+    });
     assert_eq!(error, expected);
     let work = Workload::known(&[Some(2.0)]).unwrap();
     let repeated = World::trace(trace, true, crew).unwrap();
@@ -283,11 +283,11 @@ fn hopeless_worlds_end_in_an_error() {
     assert!(
         matches!(
             error,
-            SimulateError::NeverEnds {
+            SimulateError::NeverEnds(Halt {
                 executed: 0,
                 tasks: 1,
                 ..
-            }
+            })
         ),
         "{error}"
     );

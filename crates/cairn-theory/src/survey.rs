@@ -111,6 +111,7 @@ pub struct ClassOfBlocks {
     pub kind: KindId,
     /// Whether all of them are strands.
     pub strands: bool,
+    closed_form: bool,
 }
 
 impl<'a> Survey<'a> {
@@ -197,7 +198,7 @@ impl<'a> Survey<'a> {
     }
 
     /// Where the kind of a block is in [`Survey::kinds`].
-    pub fn kind_id(&self, block: BlockId) -> KindId {
+    pub(crate) fn kind_id(&self, block: BlockId) -> KindId {
         self.kind_of[block.index()]
     }
 
@@ -259,18 +260,10 @@ struct Surveyor<'a, 'w> {
     /// By kind: the class of its blocks, for kinds that determine the profile.
     class_of_kind: Vec<Option<ClassId>>,
     class_of_profile: HashMap<Box<[u32]>, ClassId>,
-    classes: Vec<Pending>,
+    /// Without their profiles, which are the keys of that map until all blocks have been seen.
+    classes: Vec<ClassOfBlocks>,
     /// Trees and other blocks met before, in a normal numbering.
     known: HashMap<Bipartite, (Solution, Option<Vec<u32>>)>,
-}
-
-/// A class without its profile, which is the key of a map until all blocks have been seen.
-struct Pending {
-    copies: u32,
-    first: BlockId,
-    kind: KindId,
-    closed_form: bool,
-    strands: bool,
 }
 
 impl<'a, 'w> Surveyor<'a, 'w> {
@@ -410,12 +403,13 @@ impl<'a, 'w> Surveyor<'a, 'w> {
         // Equal profiles are one class whatever the shape: ▷ sees nothing else.
         let class = *self.class_of_profile.entry(profile).or_insert(next);
         if class == next {
-            self.classes.push(Pending {
+            self.classes.push(ClassOfBlocks {
+                profile: Box::default(),
                 copies: 0,
                 first,
                 kind,
-                closed_form: false,
                 strands: true,
+                closed_form: false,
             });
         }
         class
@@ -431,18 +425,12 @@ impl<'a, 'w> Surveyor<'a, 'w> {
         }
     }
 
-    fn finish(self) -> (Vec<Kind>, Vec<ClassOfBlocks>) {
-        let classes = in_order(self.class_of_profile)
-            .into_iter()
-            .zip(self.classes)
-            .map(|(profile, pending)| ClassOfBlocks {
-                profile,
-                copies: pending.copies,
-                first: pending.first,
-                kind: pending.kind,
-                strands: pending.strands,
-            });
-        (in_order(self.kinds), classes.collect())
+    fn finish(mut self) -> (Vec<Kind>, Vec<ClassOfBlocks>) {
+        let profiles = in_order(self.class_of_profile);
+        for (class, profile) in self.classes.iter_mut().zip(profiles) {
+            class.profile = profile;
+        }
+        (in_order(self.kinds), self.classes)
     }
 }
 

@@ -415,6 +415,7 @@ fn what_cannot_be_kept_is_refused_before_anything_starts() {
         assert_eq!(ran.code, 2, "{ran:?}");
         assert!(ran.stderr.contains(words), "{words}: {ran:?}");
         assert_eq!(there(folder.path()), 0, "{words}");
+        assert!(!folder.path().join(".cairn").exists(), "{words}");
     };
     let three = samples(3);
     refused(&three, &["--disk", "150kB"], "no order stays within");
@@ -487,4 +488,41 @@ fn a_disk_that_others_fill_holds_the_run_back_until_there_is_room() {
     assert_eq!(status.code(), Some(0), "{said}");
     assert!(said.contains("there is room again"), "{said}");
     assert_made(folder, 6);
+}
+
+/// What is refused before a state is begun is what the run itself would refuse, and no more.
+#[test]
+fn a_cap_is_not_in_the_way_of_those_who_write_nothing() {
+    let kept = |name: &str, done: bool| json!({ "name": name, "run": format!("echo > {name}.o"), "done": done, "outputs": [{ "path": format!("{name}.o"), "bytes": 1000 }] });
+    let ran = |tasks: &[Value], files: &[(&str, usize)], args: &[&str]| {
+        let folder = folder();
+        write(folder.path(), tasks);
+        for (name, bytes) in files {
+            std::fs::write(folder.path().join(name), vec![b'x'; *bytes]).unwrap();
+        }
+        let ran = cairn(folder.path(), &[&["run", "f.jsonl"], args].concat());
+        (folder, ran)
+    };
+    let there = [("a.o", 1000), ("b.o", 1000)];
+    let both = |done| [kept("a", done), kept("b", done)];
+    let (_folder, refused) = ran(&both(false), &[], &["--disk", "1kB"]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    let (_folder, touched) = ran(&both(false), &there, &["--disk", "1kB", "--touch"]);
+    assert_eq!(touched.code, 0, "{touched:?}");
+    let (_folder, nothing) = ran(&both(true), &there, &["--disk", "1kB"]);
+    assert_eq!(nothing.code, 0, "{nothing:?}");
+    let (_folder, none) = ran(&both(false), &[], &["--disk", "1kB", "--rerun-failed"]);
+    assert_eq!(none.code, 0, "{none:?}");
+    // A temporary file that nobody wants any more says nothing of its kind: it goes.
+    let of = |name: &str, done: bool, outputs: Value| json!({ "name": name, "kind": "k", "run": "echo > c.o", "done": done, "outputs": outputs });
+    let mut reads = of("b", true, json!([]));
+    (reads["inputs"], reads["after"]) = (json!(["a.t"]), json!(["a"]));
+    let stale = [
+        of("a", true, json!([{ "path": "a.t", "temp": true }])),
+        reads,
+        of("c", false, json!([{ "path": "c.o" }])),
+    ];
+    let (folder, made) = ran(&stale, &[("a.t", 100_000)], &["--disk", "5kB"]);
+    assert_eq!(made.code, 0, "{made:?}");
+    assert!(folder.path().join("c.o").exists() && !folder.path().join("a.t").exists());
 }

@@ -353,6 +353,7 @@ fn what_cannot_be_kept_is_refused_before_anything_starts() {
         assert_eq!(ran.code, 2, "{ran:?}");
         assert!(ran.stderr.contains(said), "{said}: {ran:?}");
         assert!(!ran.stderr.contains("listening"), "{ran:?}");
+        assert!(!folder.join("state").exists(), "{said}");
     }
     std::fs::write(folder.join("given"), "1").unwrap();
     let output = |bytes: Value| json!({ "name": "a", "run": "true", "outputs": [{ "path": "0.a", "bytes": bytes }] });

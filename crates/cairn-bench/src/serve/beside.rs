@@ -2,7 +2,7 @@
 
 use super::{SECONDS, SERVER, Server, TASKS, be_server, cycles};
 use cairn_dag::Flow;
-use cairn_engine::{Expected, Placing, Rules};
+use cairn_engine::{Expected, KindId, Placing, Rules};
 use cairn_serve::http::{Beforehand, Sight};
 use cairn_serve::live::{Bound, DagMap, Subject};
 use std::io::{Read, Write};
@@ -65,7 +65,7 @@ impl Beside {
         Beforehand {
             expected: Expected {
                 seconds: vec![Some(1.0); tasks],
-                kind: vec![0; tasks],
+                kind: vec![KindId(0); tasks],
                 kinds: vec!["true".to_owned()],
             },
             placing: match self {

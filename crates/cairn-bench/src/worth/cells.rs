@@ -5,8 +5,8 @@ use cairn_dag::{Dag, TaskId};
 use cairn_plan::policy::{Rule, Rules, fifo};
 use cairn_plan::{Plan, Work, plan};
 use cairn_sim::{
-    Breaks, Crew, Lease, Measure, Options, Plays, Policy, PoolSettings, STUDY_POOLS, Spread,
-    Workload, World, choose, simulate, usual_worlds,
+    Breaks, Contest, Crew, Lease, Measure, Options, Plays, Policy, PoolSettings, STUDY_POOLS,
+    Spread, Workload, World, simulate, usual_worlds,
 };
 use serde_json::{Value, json};
 use std::io::Write;
@@ -250,15 +250,18 @@ pub(crate) fn contest(
     work: &Workload,
     runs: usize,
 ) -> usize {
-    let policies: Vec<Policy> = (field.iter())
-        .map(|(rule, order)| Policy::order(rule.name(), order))
-        .collect();
     let options = Options {
         runs,
         seed: 2,
         ..Options::default()
     };
-    let chosen = choose(dag, work, worlds, &policies, &options);
+    let contest = Contest {
+        dag,
+        work,
+        worlds,
+        options: &options,
+    };
+    let chosen = contest.choose_rule(field);
     chosen.map_or(0, |chosen| chosen.policy)
 }
 

@@ -5,7 +5,7 @@ use super::fates::{Fate, Fates};
 use super::ranked::Ranked;
 use crate::budgets::skeleton::DRAWS;
 use crate::{narrow, wide};
-use cairn_kernel::{Stopped, Work};
+use cairn_kernel::{Stopped, Work, long, mix};
 
 /// Finds shortcuts among the open arcs by rounds of up to 64 hubs, spread over the ranks. An arc u→v is a shortcut
 /// when u reaches a hub that reaches v. A round takes O(tasks + arcs); there is another for as long as each
@@ -16,8 +16,8 @@ pub(super) fn mark_through_hubs(
     tuning: &Tuning,
     work: &mut Work<'_>,
 ) -> Result<(), Stopped> {
-    // Any seed will do; a fixed one gives the same skeleton in the same time, every time.
-    let mut random = 0x5851_F42D_4C95_7F2D;
+    // Any scatter will do, since the skeleton does not depend on which hubs are tried; always the same one takes the same time.
+    let mut random = (0..).map(mix);
     while fates.open > 0 {
         work.go_on()?;
         let hubs = choose(ranked, tuning.hubs, &mut random);
@@ -43,14 +43,14 @@ pub(super) fn mark_through_hubs(
 }
 
 /// One hub in each of `hubs` equal stretches of ranks.
-fn choose(ranked: &Ranked, hubs: usize, random: &mut u64) -> Vec<u32> {
+fn choose(ranked: &Ranked, hubs: usize, random: &mut impl Iterator<Item = u64>) -> Vec<u32> {
     let n = ranked.len();
     let stretches = hubs.min(n);
     (0..stretches)
         .map(|i| {
             let (low, high) = (i * n / stretches, (i + 1) * n / stretches);
-            let draw = |_| narrow(low + below(random, high - low));
-            let best = (0..DRAWS).map(draw).max_by_key(|&at| {
+            let draw = |bits| narrow(low + (bits % long(high - low)) as usize);
+            let best = random.by_ref().take(DRAWS).map(draw).max_by_key(|&at| {
                 ranked.children(at).len() as u64 * ranked.parents(at).len() as u64
             });
             best.expect("at least one draw")
@@ -88,12 +88,4 @@ fn masks(
         mask[wide(hub)] &= !(1 << bit);
     }
     mask
-}
-
-/// Xorshift: any scatter will do, since the answer does not depend on which hubs are tried.
-fn below(state: &mut u64, n: usize) -> usize {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    ((*state >> 11) % n as u64) as usize
 }

@@ -251,13 +251,13 @@ impl Remembered {
         }
     }
 
-    pub(super) fn of_client(client: &KnownWorker) -> Remembered {
+    pub(super) fn of_worker(worker: &KnownWorker) -> Remembered {
         Remembered {
-            log: client.sum / client.precision,
-            variance: 1.0 / client.precision,
-            returned: client.returned,
-            failed: client.failed,
-            lost: client.lost,
+            log: worker.sum / worker.precision,
+            variance: 1.0 / worker.precision,
+            returned: worker.returned,
+            failed: worker.failed,
+            lost: worker.lost,
             seen: 0,
         }
     }

@@ -1,7 +1,7 @@
 //! What files of kinds of tasks took, by the names of the kinds: what a store and a book keep for later runs. Knows no run and
 //! no cap.
 
-use crate::Learnt;
+use crate::{KindId, Learnt};
 use cairn_theory::storage::MOST_BYTES;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -14,13 +14,13 @@ const PLACEHOLDER: f64 = 1000.0;
 /// What was measured of files, by sort.
 ///
 /// ```
-/// use cairn_engine::{Learnt, Taken};
+/// use cairn_engine::{KindId, Learnt, Taken};
 /// let kinds = ["align", "sort"].map(String::from);
-/// let learnt = Learnt { kind: 1, output: 0, is_unknown: true, seen: 3, most: 500.0 };
+/// let learnt = Learnt { kind: KindId(1), output: 0, is_unknown: true, seen: 3, most: 500.0 };
 /// let taken = Taken::of(&[learnt], &kinds);
 /// // In another workflow the kind has another number.
 /// let others = ["sort"].map(String::from);
-/// assert_eq!(taken.learnt(&others), [Learnt { kind: 0, ..learnt }]);
+/// assert_eq!(taken.learnt(&others), [Learnt { kind: KindId(0), ..learnt }]);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Vec<Lenient<Line>>", into = "Vec<Line>")]
@@ -112,7 +112,7 @@ impl Taken {
     pub fn of(learnt: &[Learnt], kinds: &[String]) -> Taken {
         let mut taken = Taken::default();
         for l in learnt {
-            if let Some(name) = kinds.get(l.kind as usize) {
+            if let Some(name) = kinds.get(l.kind.index()) {
                 let seen = Seen {
                     count: l.seen,
                     most: l.most,
@@ -125,8 +125,8 @@ impl Taken {
 
     /// The same for a run whose kinds have these names.
     pub fn learnt(&self, kinds: &[String]) -> Vec<Learnt> {
-        let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
-        for (number, name) in (0..).zip(kinds) {
+        let mut numbers: BTreeMap<&str, KindId> = BTreeMap::new();
+        for (number, name) in (0..).map(KindId).zip(kinds) {
             numbers.entry(name).or_insert(number);
         }
         let line = |((kind, output, is_unknown), seen): (&Sort, &Seen)| {
@@ -185,7 +185,7 @@ mod tests {
 
     fn any(random: &mut Random) -> Vec<Learnt> {
         let learnt = |random: &mut Random| Learnt {
-            kind: random.below(4) as u32,
+            kind: KindId::new(random.below(4)),
             output: random.below(2) as u32,
             is_unknown: random.below(2) == 0,
             seen: random.below(9) as u32,
@@ -216,13 +216,13 @@ mod tests {
                 assert_eq!(same().map(|l| l.most).fold(0.0, f64::max), told.most);
             }
             let mut sorts: Vec<_> = (runs.iter().flatten())
-                .filter(|l| l.kind < 3)
+                .filter(|l| l.kind.0 < 3)
                 .map(|l| (l.kind, l.output, l.is_unknown))
                 .collect();
             sorts.sort_unstable();
             sorts.dedup();
             assert_eq!(all.learnt(&kinds).len(), sorts.len());
-            sorts.retain(|sort| sort.0 != 1);
+            sorts.retain(|sort| sort.0 != KindId(1));
             assert_eq!(all.for_others().learnt(&kinds).len(), sorts.len());
         }
     }
@@ -238,6 +238,6 @@ mod tests {
             .iter()
             .map(|l| (l.kind, l.is_unknown, l.most))
             .collect();
-        assert_eq!(told, [(1, false, 1.5), (1, true, 700.0)]);
+        assert_eq!(told, [(KindId(1), false, 1.5), (KindId(1), true, 700.0)]);
     }
 }

@@ -1,5 +1,9 @@
 use super::*;
 
+fn who(number: usize) -> KnownId {
+    KnownId::new(number)
+}
+
 /// Numbers that depend on the seed alone.
 struct Dice(u64);
 
@@ -22,7 +26,7 @@ impl Dice {
 fn recorded(tasks: usize, kinds: usize) -> Expected {
     Expected {
         seconds: vec![Some(10.0); tasks],
-        kind: (0..tasks).map(|t| (t % kinds) as u32).collect(),
+        kind: (0..tasks).map(|t| KindId::new(t % kinds)).collect(),
         kinds: (0..kinds).map(|k| format!("kind {k}")).collect(),
     }
 }
@@ -33,12 +37,12 @@ fn play(seed: u64, workers: usize, returns: usize, sigma: f64, noise: f64) -> (B
     let (mut book, base) = Book::new(&recorded(30, 3), &Memory::default());
     let speeds: Vec<f64> = (0..workers).map(|_| sigma * dice.normal()).collect();
     for w in 0..workers {
-        assert_eq!(book.join(&format!("w{w}"), None), w);
+        assert_eq!(book.join(&format!("w{w}"), None), who(w));
     }
     for _ in 0..returns {
         let (w, t) = (dice.below(workers), dice.below(30));
         let seconds = base[t] * (noise * dice.normal() - speeds[w]).exp();
-        book.returned(w, (t % 3) as u32, base[t], seconds);
+        book.returned(who(w), KindId::new(t % 3), base[t], seconds);
     }
     (book, speeds)
 }
@@ -49,9 +53,9 @@ fn speeds_are_learnt_and_doubt_is_honest() {
     for seed in 0..200 {
         let (book, speeds) = play(seed, 12, 120, 0.7, 0.2);
         for (w, truth) in speeds.iter().enumerate() {
-            let error = book.clients[w].log_speed - truth;
+            let error = book.known[w].log_speed - truth;
             off += error.abs();
-            far += f64::from(u8::from(error * error > 9.0 * book.doubt(w)));
+            far += f64::from(u8::from(error * error > 9.0 * book.doubt(who(w))));
             count += 1.0;
         }
     }
@@ -68,15 +72,19 @@ fn speeds_are_learnt_and_doubt_is_honest() {
 fn who_is_new_is_as_the_others_are() {
     let (mut book, _) = play(5, 10, 400, 0.05, 0.1);
     book.join("new", None);
-    assert!((book.speed(10) - 1.0).abs() < 0.15, "{}", book.speed(10));
     assert!(
-        book.doubt(10) < 0.06,
+        (book.speed(who(10)) - 1.0).abs() < 0.15,
+        "{}",
+        book.speed(who(10))
+    );
+    assert!(
+        book.doubt(who(10)) < 0.06,
         "an equal pool has no surprises: {}",
-        book.doubt(10)
+        book.doubt(who(10))
     );
     let (mut book, _) = play(5, 10, 400, 1.0, 0.1);
     book.join("new", None);
-    assert!(book.doubt(10) > 0.3, "{}", book.doubt(10));
+    assert!(book.doubt(who(10)) > 0.3, "{}", book.doubt(who(10)));
 }
 
 #[test]
@@ -86,16 +94,16 @@ fn a_handshake_is_worth_a_few_returns() {
     told.join("a", Some(3.0));
     seen.join("a", None);
     for _ in 0..2 {
-        seen.returned(0, 0, base[0], base[0] / 3.0);
+        seen.returned(who(0), KindId(0), base[0], base[0] / 3.0);
     }
-    let ratio = seen.doubt(0) / told.doubt(0);
+    let ratio = seen.doubt(who(0)) / told.doubt(who(0));
     assert!((0.4..1.3).contains(&ratio), "{ratio}");
-    assert!(told.speed(0) > 1.5, "{}", told.speed(0));
+    assert!(told.speed(who(0)) > 1.5, "{}", told.speed(who(0)));
     // Nonsense is not believed.
     for strange in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let (mut book, _) = Book::new(&recorded(4, 1), &Memory::default());
         book.join("a", Some(strange));
-        assert_eq!(book.speed(0), 1.0);
+        assert_eq!(book.speed(who(0)), 1.0);
     }
 }
 
@@ -103,7 +111,7 @@ fn a_handshake_is_worth_a_few_returns() {
 fn kinds_without_durations_are_learnt_from_returns() {
     let expected = Expected {
         seconds: vec![None; 10],
-        kind: vec![0, 1, 0, 1, 0, 1, 0, 1, 0, 1],
+        kind: [0, 1, 0, 1, 0, 1, 0, 1, 0, 1].map(KindId).to_vec(),
         kinds: vec!["short".into(), "long".into()],
     };
     let (mut book, base) = Book::new(&expected, &Memory::default());
@@ -111,9 +119,9 @@ fn kinds_without_durations_are_learnt_from_returns() {
     book.join("a", None);
     for task in 0..10 {
         let seconds = if task % 2 == 0 { 2.0 } else { 200.0 };
-        book.returned(0, (task % 2) as u32, base[task], seconds);
+        book.returned(who(0), KindId::new(task % 2), base[task], seconds);
     }
-    let ratio = book.factor(1) / book.factor(0);
+    let ratio = book.factor(KindId(1)) / book.factor(KindId(0));
     assert!((60.0..160.0).contains(&ratio), "{ratio}");
     // The next run knows from its beginning.
     let (_, base) = Book::new(&expected, &book.memory());
@@ -131,10 +139,10 @@ fn a_book_is_remembered_by_name() {
     let (mut again, _) = Book::new(&recorded(30, 3), &memory);
     for w in (0..6).rev() {
         again.join(&format!("w{w}"), None);
-        again.remember(5 - w, &memory);
+        again.remember(who(5 - w), &memory);
     }
     for w in 0..6 {
-        let (was, is) = (book.speed(w), again.speed(5 - w));
+        let (was, is) = (book.speed(who(w)), again.speed(who(5 - w)));
         assert!((is / was).ln().abs() < 0.15, "{w}: {was} {is}");
     }
     let newer: Memory =
@@ -145,10 +153,10 @@ fn a_book_is_remembered_by_name() {
 #[test]
 fn a_worker_that_comes_again_is_the_same() {
     let (mut book, _) = play(4, 3, 60, 0.7, 0.1);
-    let before = book.speed(1);
-    assert_eq!(book.join("w1", None), 1);
-    assert_eq!(book.clients(), 3);
-    assert!((book.speed(1) / before).ln().abs() < 0.05);
+    let before = book.speed(who(1));
+    assert_eq!(book.join("w1", None), who(1));
+    assert_eq!(book.workers(), 3);
+    assert!((book.speed(who(1)) / before).ln().abs() < 0.05);
 }
 
 #[test]
@@ -156,15 +164,15 @@ fn reliability_follows_what_happens() {
     let (mut book, base) = Book::new(&recorded(4, 1), &Memory::default());
     book.join("good", None);
     book.join("bad", None);
-    assert_eq!(book.reliability(0), 1.0);
+    assert_eq!(book.reliability(who(0)), 1.0);
     for _ in 0..20 {
-        book.returned(0, 0, base[0], 10.0);
-        book.lost(1);
+        book.returned(who(0), KindId(0), base[0], 10.0);
+        book.lost(who(1));
     }
-    book.failed(1);
-    assert!(book.reliability(0) > 0.9 && book.reliability(1) < 0.1);
-    assert_eq!(book.turnaround(0), Some(10.0));
-    assert_eq!(book.turnaround(1), None);
+    book.failed(who(1));
+    assert!(book.reliability(who(0)) > 0.9 && book.reliability(who(1)) < 0.1);
+    assert_eq!(book.turnaround(who(0)), Some(10.0));
+    assert_eq!(book.turnaround(who(1)), None);
 }
 
 #[test]
@@ -176,7 +184,7 @@ fn deadlines_are_kept_by_nearly_all() {
         for w in 0..8 {
             for _ in 0..25 {
                 let seconds = 10.0 * (0.3 * dice.normal() - speeds[w]).exp();
-                late += usize::from(seconds > book.deadline(w, 0, 10.0));
+                late += usize::from(seconds > book.deadline(who(w), KindId(0), 10.0));
                 count += 1;
             }
         }
@@ -261,19 +269,19 @@ fn the_book_learns_as_the_model_says() {
                 dice.below(3),
                 (0.8 * dice.normal()).exp(),
             );
-            book.returned(w, k as u32, base[k], ratio * base[k]);
+            book.returned(who(w), KindId::new(k), base[k], ratio * base[k]);
             twin.returned(w, k, ratio);
             for w in 0..workers {
                 let (mean, doubt) = twin.worker(w);
-                assert!(
-                    (book.clients[w].log_speed - mean).abs() < 1e-6,
-                    "seed {seed}"
-                );
-                assert!((book.doubt(w) - doubt).abs() < 1e-6, "seed {seed}");
+                assert!((book.known[w].log_speed - mean).abs() < 1e-6, "seed {seed}");
+                assert!((book.doubt(who(w)) - doubt).abs() < 1e-6, "seed {seed}");
             }
             for k in 0..3 {
                 let (_, drift) = Twin::weighed(&twin.kinds[k]);
-                assert!((book.drift(k as u32) - drift).abs() < 1e-6, "seed {seed}");
+                assert!(
+                    (book.drift(KindId::new(k)) - drift).abs() < 1e-6,
+                    "seed {seed}"
+                );
             }
         }
     }
@@ -311,7 +319,7 @@ fn a_placeholder_for_a_size_does_not_spoil_a_book() {
     let kinds = ["align".to_owned()];
     let of = |most: f64| {
         let learnt = crate::Learnt {
-            kind: 0,
+            kind: KindId(0),
             output: 0,
             is_unknown: false,
             seen: 1,

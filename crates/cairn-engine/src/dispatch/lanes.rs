@@ -1,8 +1,9 @@
 //! Places where tasks run: a worker has as many lanes as processors. When each will be free, by class of speed. Knows no
 //! dag.
 
-use crate::book::{Book, KindId};
-use cairn_kernel::{NONE, narrow, wide};
+use crate::book::{Book, KnownId};
+use crate::{KindId, WorkerId};
+use cairn_dag::TaskId;
 use std::collections::BTreeSet;
 
 /// Speeds are told apart by factors of e^(1/4); beyond e^8 not at all.
@@ -30,7 +31,7 @@ pub(super) struct Free {
 /// What a lane runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Busy {
-    pub(super) task: u32,
+    pub(super) task: TaskId,
     pub(super) kind: KindId,
     pub(super) base: f64,
     pub(super) since: f64,
@@ -38,8 +39,8 @@ pub(super) struct Busy {
 
 #[derive(Clone, Copy, Debug)]
 struct Lane {
-    worker: u32,
-    client: u32,
+    worker: WorkerId,
+    who: KnownId,
     busy: Option<Busy>,
     /// Where it is in its class.
     class: usize,
@@ -57,8 +58,9 @@ pub(super) struct Lanes {
     /// By worker: its lanes, and whom the book knows it as.
     of: Vec<Vec<LaneId>>,
     /// Workers that have lanes.
-    here: BTreeSet<u32>,
-    client: Vec<u32>,
+    here: BTreeSet<WorkerId>,
+    /// None of those that nobody remembers.
+    who: Vec<Option<KnownId>>,
     classes: Vec<Vec<Free>>,
     /// By task: the lane that began with it last.
     newest: Vec<Option<LaneId>>,
@@ -86,18 +88,17 @@ impl Lanes {
     }
 
     /// A worker came: the next number is its own.
-    pub(super) fn join(&mut self, client: usize, cpus: u32, book: &Book) {
-        let worker = narrow(self.of.len());
-        let speed = book.speed(client);
-        let client = narrow(client);
-        self.client.push(client);
+    pub(super) fn join(&mut self, who: KnownId, cpus: u32, book: &Book) {
+        let worker = WorkerId::new(self.of.len());
+        let speed = book.speed(who);
+        self.who.push(Some(who));
         self.speed.push(speed);
         let mut own = Vec::new();
         // Used again first: a worker that comes and goes all day takes the room of one.
         for _ in 0..cpus.min(MOST) {
             let lane = Lane {
                 worker,
-                client,
+                who,
                 busy: None,
                 class: 0,
                 free: Free {
@@ -128,13 +129,13 @@ impl Lanes {
     /// A number that nobody has any more.
     pub(super) fn skip(&mut self) {
         self.of.push(Vec::new());
-        self.client.push(NONE);
+        self.who.push(None);
         self.speed.push(1.0);
     }
 
     /// A worker went; it has nothing any more.
-    pub(super) fn depart(&mut self, worker: u32, book: &Book) {
-        let own = std::mem::take(&mut self.of[wide(worker)]);
+    pub(super) fn depart(&mut self, worker: WorkerId, book: &Book) {
+        let own = std::mem::take(&mut self.of[worker.index()]);
         // Idle by now: whoever goes was told to have ended all it had.
         self.unused.extend(own);
         self.here.remove(&worker);
@@ -145,28 +146,26 @@ impl Lanes {
     pub(super) fn believe(&mut self, book: &Book) {
         (self.sum, self.squares) = (0.0, 0.0);
         for &worker in &self.here {
-            let worker = wide(worker);
-            let own = &self.of[worker];
-            let speed = book.speed(wide(self.client[worker]));
-            self.speed[worker] = speed;
+            let own = &self.of[worker.index()];
+            let speed = book.speed(self.known_as(worker));
+            self.speed[worker.index()] = speed;
             self.sum += speed * own.len() as f64;
             self.squares += speed * speed * own.len() as f64;
         }
     }
 
     /// The speed of one worker anew.
-    pub(super) fn believe_one(&mut self, worker: u32, book: &Book) {
+    pub(super) fn believe_one(&mut self, worker: WorkerId, book: &Book) {
         // By the difference, since every return comes here. What is rounded off goes when somebody comes or goes: `believe`.
-        let own = self.of[wide(worker)].len() as f64;
-        let known = &mut self.speed[wide(worker)];
-        let (was, is) = (*known, book.speed(wide(self.client[wide(worker)])));
-        *known = is;
+        let own = self.of[worker.index()].len() as f64;
+        let is = book.speed(self.known_as(worker));
+        let was = std::mem::replace(&mut self.speed[worker.index()], is);
         self.sum += own * (is - was);
         self.squares += own * (is * is - was * was);
     }
 
-    pub(super) fn speed(&self, worker: u32) -> f64 {
-        self.speed[wide(worker)]
+    pub(super) fn speed(&self, worker: WorkerId) -> f64 {
+        self.speed[worker.index()]
     }
 
     /// Work a second of a typical unit of work: where tasks go by themselves.
@@ -183,13 +182,13 @@ impl Lanes {
         }
     }
 
-    pub(super) fn worker(&self, lane: LaneId) -> u32 {
+    pub(super) fn worker(&self, lane: LaneId) -> WorkerId {
         self.lanes[lane.index()].worker
     }
 
     /// Whom the book knows a worker as.
-    pub(super) fn client(&self, worker: u32) -> usize {
-        wide(self.client[wide(worker)])
+    pub(super) fn known_as(&self, worker: WorkerId) -> KnownId {
+        self.who[worker.index()].expect("somebody remembers it")
     }
 
     pub(super) fn busy(&self, lane: LaneId) -> Option<Busy> {
@@ -201,14 +200,14 @@ impl Lanes {
         self.busy
     }
 
-    pub(super) fn idle_of(&self, worker: u32) -> impl Iterator<Item = LaneId> + '_ {
-        let own = self.of.get(wide(worker)).into_iter().flatten().copied();
+    pub(super) fn idle_of(&self, worker: WorkerId) -> impl Iterator<Item = LaneId> + '_ {
+        let own = self.of.get(worker.index()).into_iter().flatten().copied();
         own.filter(|&lane| self.lanes[lane.index()].busy.is_none())
     }
 
     /// Lanes that run a task, the newest first.
-    pub(super) fn running(&self, task: u32) -> impl Iterator<Item = LaneId> + '_ {
-        std::iter::successors(self.newest[wide(task)], |lane| {
+    pub(super) fn running(&self, task: TaskId) -> impl Iterator<Item = LaneId> + '_ {
+        std::iter::successors(self.newest[task.index()], |lane| {
             self.lanes[lane.index()].next
         })
     }
@@ -221,13 +220,13 @@ impl Lanes {
     /// A worker begins with a task. `None` where it has no lane left: nobody counts on when that will end.
     pub(super) fn start(
         &mut self,
-        worker: u32,
+        worker: WorkerId,
         busy: Busy,
         now: f64,
         book: &Book,
     ) -> Option<LaneId> {
         let lane = self.idle_of(worker).next()?;
-        let task = wide(busy.task);
+        let task = busy.task.index();
         self.lanes[lane.index()].busy = Some(busy);
         // A chain from the newest to the oldest: `redundant` spares the last of it.
         self.lanes[lane.index()].next = self.newest[task];
@@ -239,7 +238,7 @@ impl Lanes {
     }
 
     /// A worker is done with a task, or no longer at it. Since when it had it.
-    pub(super) fn end(&mut self, worker: u32, task: u32) -> Option<Busy> {
+    pub(super) fn end(&mut self, worker: WorkerId, task: TaskId) -> Option<Busy> {
         let mut before = None;
         let found = self.running(task).find(|&lane| {
             let is_it = self.lanes[lane.index()].worker == worker;
@@ -250,7 +249,7 @@ impl Lanes {
         })?;
         let next = self.lanes[found.index()].next;
         match before {
-            None => self.newest[wide(task)] = next,
+            None => self.newest[task.index()] = next,
             Some(before) => self.lanes[before.index()].next = next,
         }
         self.remove(found);
@@ -262,12 +261,11 @@ impl Lanes {
     /// When a busy lane is expected to be free, and how fast it seems by now.
     pub(super) fn expected(&self, lane: LaneId, now: f64, book: &Book) -> Free {
         let known = &self.lanes[lane.index()];
-        let client = wide(known.client);
         match known.busy {
             None => Free {
                 at: now,
                 lane,
-                speed: self.speed[wide(known.worker)],
+                speed: self.speed[known.worker.index()],
             },
             Some(Busy {
                 kind, base, since, ..
@@ -275,9 +273,9 @@ impl Lanes {
                 let elapsed = (now - since).max(0.0);
                 Free {
                     // What is overdue may end at any moment, but not in the past.
-                    at: (since + book.duration(client, kind, base, elapsed)).max(now),
+                    at: (since + book.duration(known.who, kind, base, elapsed)).max(now),
                     lane,
-                    speed: book.speed_at(client, kind, base, elapsed),
+                    speed: book.speed_at(known.who, kind, base, elapsed),
                 }
             }
         }
@@ -357,7 +355,7 @@ impl Lanes {
     }
 
     /// The class of an idle lane.
-    pub(super) fn class(&self, worker: u32) -> usize {
-        class_of(self.speed[wide(worker)])
+    pub(super) fn class(&self, worker: WorkerId) -> usize {
+        class_of(self.speed[worker.index()])
     }
 }

@@ -1,7 +1,8 @@
 //! What is still to be done and how long that takes at least: bottom levels, and the horizon. Knows no worker, only speeds.
 
 use super::unlocks::Unlocks;
-use crate::book::{Book, KindId};
+use crate::KindId;
+use crate::book::Book;
 use crate::budgets::dispatch::PIECES;
 use cairn_dag::{Dag, TaskId, narrow, wide};
 use cairn_kernel::{NONE, places};
@@ -27,7 +28,7 @@ pub(super) struct Outlook {
     level: Vec<f64>,
     /// By task its place, and the other way round.
     place: Vec<u32>,
-    at: Vec<u32>,
+    at: Vec<TaskId>,
     standing: Vec<Standing>,
     unlocks: Unlocks,
     /// Places of eligible tasks.
@@ -47,8 +48,8 @@ impl Outlook {
         book: &Book,
     ) -> Outlook {
         let tasks = dag.len();
-        kind.resize(tasks, 0);
-        let kinds = kind.iter().max().map_or(1, |&k| wide(k) + 1);
+        kind.resize(tasks, KindId::default());
+        let kinds = kind.iter().max().map_or(1, |k| k.index() + 1);
         let mut outlook = Outlook {
             unlocks: Unlocks::new(dag),
             dag: dag.clone(),
@@ -82,30 +83,30 @@ impl Outlook {
 
     /// Whether levels should be computed anew because of what was learnt of a kind.
     pub(super) fn is_stale(&self, kind: KindId, book: &Book) -> bool {
-        (book.drift(kind) - self.drift[wide(kind)]).abs() > MOVED
+        (book.drift(kind) - self.drift[kind.index()]).abs() > MOVED
     }
 
     /// Levels and places anew. O(tasks log tasks + arcs).
     pub(super) fn compute(&mut self, book: &Book) {
         let factors: Vec<f64> = (0..self.drift.len())
-            .map(|k| book.factor(narrow(k)))
+            .map(|k| book.factor(KindId::new(k)))
             .collect();
         for k in 0..self.drift.len() {
-            self.drift[k] = book.drift(narrow(k));
+            self.drift[k] = book.drift(KindId::new(k));
         }
         for &task in self.dag.topological_order().iter().rev() {
             let t = task.index();
-            self.work[t] = self.base[t] * factors[wide(self.kind[t])];
+            self.work[t] = self.base[t] * factors[self.kind[t].index()];
             let children = self.dag.children(task).iter();
             // Children first in this direction: their levels are new already.
             let below = children.map(|c| self.level[c.index()]);
             self.level[t] = self.work[t] + below.fold(0.0, f64::max);
         }
-        let mut at: Vec<u32> = (0..narrow(self.len())).collect();
+        let mut at: Vec<TaskId> = self.dag.tasks().collect();
         let (level, rank) = (&self.level, &self.rank);
-        let ranked = |t: u32| (rank.get(wide(t)).copied().unwrap_or(t), t);
+        let ranked = |t: TaskId| (rank.get(t.index()).copied().unwrap_or(t.0), t);
         at.sort_unstable_by(|&a, &b| {
-            (level[wide(b)].total_cmp(&level[wide(a)])).then(ranked(a).cmp(&ranked(b)))
+            (level[b.index()].total_cmp(&level[a.index()])).then(ranked(a).cmp(&ranked(b)))
         });
         self.place = places(&at);
         self.at = at;
@@ -122,7 +123,7 @@ impl Outlook {
         let mut sum = (0.0, 0.0f64, 0);
         for &task in &self.at[places] {
             if self.is_unstarted(task) {
-                let task = wide(task);
+                let task = task.index();
                 sum.0 += self.work[task];
                 sum.1 = sum.1.max(self.level[task] - self.work[task]);
                 sum.2 += 1;
@@ -131,21 +132,21 @@ impl Outlook {
         self.unstarted[piece] = sum;
     }
 
-    fn is_unstarted(&self, task: u32) -> bool {
-        self.standing[wide(task)].is_unbegun()
+    fn is_unstarted(&self, task: TaskId) -> bool {
+        self.standing[task.index()].is_unbegun()
     }
 
-    pub(super) fn standing(&self, task: u32) -> Standing {
-        self.standing[wide(task)]
+    pub(super) fn standing(&self, task: TaskId) -> Standing {
+        self.standing[task.index()]
     }
 
-    pub(super) fn stand(&mut self, task: u32, standing: Standing) {
-        let was = std::mem::replace(&mut self.standing[wide(task)], standing);
+    pub(super) fn stand(&mut self, task: TaskId, standing: Standing) {
+        let was = std::mem::replace(&mut self.standing[task.index()], standing);
         if was == standing {
             return;
         }
         self.unlocks.moved(&self.dag, task, was, &self.standing);
-        let place = self.place[wide(task)];
+        let place = self.place[task.index()];
         if was == Standing::Eligible {
             self.eligible.remove(&place);
         }
@@ -169,26 +170,26 @@ impl Outlook {
         }
     }
 
-    pub(super) fn base(&self, task: u32) -> f64 {
-        self.base[wide(task)]
+    pub(super) fn base(&self, task: TaskId) -> f64 {
+        self.base[task.index()]
     }
 
-    pub(super) fn kind(&self, task: u32) -> KindId {
-        self.kind[wide(task)]
+    pub(super) fn kind(&self, task: TaskId) -> KindId {
+        self.kind[task.index()]
     }
 
     /// Seconds at speed 1.
-    pub(super) fn work(&self, task: u32) -> f64 {
-        self.work[wide(task)]
+    pub(super) fn work(&self, task: TaskId) -> f64 {
+        self.work[task.index()]
     }
 
     /// Work on the longest path after the task.
-    pub(super) fn tail(&self, task: u32) -> f64 {
-        self.level[wide(task)] - self.work[wide(task)]
+    pub(super) fn tail(&self, task: TaskId) -> f64 {
+        self.level[task.index()] - self.work[task.index()]
     }
 
     /// How many tasks become eligible with this one and all that is out beside it.
-    pub(super) fn unlocks(&self, task: u32) -> u32 {
+    pub(super) fn unlocks(&self, task: TaskId) -> u32 {
         self.unlocks.of(&self.dag, task, &self.standing)
     }
 
@@ -197,7 +198,7 @@ impl Outlook {
     }
 
     /// Eligible tasks by falling level.
-    pub(super) fn eligible(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn eligible(&self) -> impl Iterator<Item = TaskId> + '_ {
         self.eligible.iter().map(|&place| self.at[wide(place)])
     }
 
@@ -208,11 +209,11 @@ impl Outlook {
         &self,
         speed: f64,
         fast: f64,
-        running: impl Iterator<Item = (u32, f64)>,
+        running: impl Iterator<Item = (TaskId, f64)>,
     ) -> f64 {
         let mut more = vec![0.0; self.unstarted.len()];
         for (task, left) in running {
-            more[wide(self.place[wide(task)]) / self.piece] += left;
+            more[wide(self.place[task.index()]) / self.piece] += left;
         }
         let (mut sum, mut horizon) = (0.0, 0.0f64);
         let (a_unit, after) = (1.0 / speed, 1.0 / fast);
@@ -224,7 +225,7 @@ impl Outlook {
         }
         // By falling level: no other eligible one has more.
         let first = self.eligible().next();
-        horizon.max(first.map_or(0.0, |t| self.level[wide(t)] / fast))
+        horizon.max(first.map_or(0.0, |t| self.level[t.index()] / fast))
     }
 }
 
@@ -251,7 +252,7 @@ mod tests {
         outlook: &Outlook,
         speed: f64,
         fast: f64,
-        running: &[(u32, f64)],
+        running: &[(TaskId, f64)],
     ) -> f64 {
         fn level(dag: &Dag, work: &[f64], t: TaskId) -> f64 {
             let below = dag.children(t).iter().map(|&c| level(dag, work, c));
@@ -264,7 +265,7 @@ mod tests {
         for v in (0..dag.len()).filter(|&v| is_unstarted(v)) {
             let started = running
                 .iter()
-                .filter(|r| before(r.0 as usize, v))
+                .filter(|r| before(r.0.index(), v))
                 .map(|r| r.1);
             let others = (0..dag.len()).filter(|&u| is_unstarted(u) && before(u, v));
             let sum = others.map(|u| outlook.work[u]).sum::<f64>() + started.sum::<f64>();
@@ -290,9 +291,9 @@ mod tests {
             let mut outlook = Outlook::new(&dag, base, Vec::new(), Vec::new(), &book);
             let mut running = Vec::new();
             for _ in 0..2 * tasks {
-                let task = dice.below(tasks) as u32;
+                let task = TaskId::new(dice.below(tasks));
                 outlook.stand(task, Standing::ALL[dice.below(Standing::ALL.len())]);
-                running = (0..tasks as u32)
+                running = (dag.tasks())
                     .filter(|&t| outlook.standing(t) == Standing::Leased)
                     .map(|t| (t, outlook.work(t) * dice.uniform()))
                     .collect();
@@ -303,7 +304,7 @@ mod tests {
             assert!((slow - quick).abs() < 1e-9, "seed {seed}: {slow} {quick}");
             let levels: Vec<f64> = outlook
                 .eligible()
-                .map(|t| outlook.level[t as usize])
+                .map(|t| outlook.level[t.index()])
                 .collect();
             assert!(levels.is_sorted_by(|a, b| a >= b));
         }
@@ -328,7 +329,7 @@ mod tests {
         let (book, base) = Book::new(&expected, &Memory::default());
         let mut outlook = Outlook::new(&dag, base, Vec::new(), Vec::new(), &book);
         for _ in 0..3000 {
-            let task = dice.below(2000) as u32;
+            let task = TaskId::new(dice.below(2000));
             outlook.stand(
                 task,
                 [Standing::Executed, Standing::Eligible][dice.below(2)],

@@ -2,7 +2,9 @@
 
 use super::lanes::{Free, LaneId};
 use super::{Dispatch, Fit, Move};
+use crate::WorkerId;
 use crate::budgets::dispatch::ELIGIBLE;
+use cairn_dag::TaskId;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
@@ -94,8 +96,8 @@ impl Dispatch {
     pub(crate) fn place(
         &mut self,
         now: f64,
-        asking: &[(u32, usize)],
-        fit: &mut dyn FnMut(u32, u32, Option<u32>) -> Fit,
+        asking: &[(WorkerId, usize)],
+        fit: &mut dyn FnMut(TaskId, WorkerId, Option<TaskId>) -> Fit,
     ) -> Vec<Move> {
         self.kept.clear();
         if !self.outlook.has_eligible() {
@@ -163,7 +165,7 @@ impl Dispatch {
         }
         drop(classes);
         self.kept = kept;
-        let finished = |(task, lane): (u32, LaneId)| Move {
+        let finished = |(task, lane): (TaskId, LaneId)| Move {
             task,
             worker: self.lanes.worker(lane),
             instead_of: self.lanes.busy(lane).map(|busy| busy.task),
@@ -174,10 +176,10 @@ impl Dispatch {
     /// The first idle lane that no move takes, and whose worker can do the task.
     fn able(
         &self,
-        task: u32,
+        task: TaskId,
         idle: &[LaneId],
-        moves: &[(u32, LaneId)],
-        fit: &mut dyn FnMut(u32, u32, Option<u32>) -> Fit,
+        moves: &[(TaskId, LaneId)],
+        fit: &mut dyn FnMut(TaskId, WorkerId, Option<TaskId>) -> Fit,
     ) -> Option<LaneId> {
         let is_open = |lane: &LaneId| !moves.iter().any(|&(_, taken)| taken == *lane);
         let mut open = idle.iter().copied().filter(is_open);
@@ -188,10 +190,10 @@ impl Dispatch {
     /// gets those that cannot, a bit each.
     fn soonest(
         &self,
-        task: u32,
+        task: TaskId,
         heads: &[Slot],
         barred: &mut u128,
-        fit: &mut dyn FnMut(u32, u32, Option<u32>) -> Fit,
+        fit: &mut dyn FnMut(TaskId, WorkerId, Option<TaskId>) -> Fit,
     ) -> Option<(f64, usize, Slot)> {
         let work = self.outlook.work(task);
         loop {
@@ -204,7 +206,7 @@ impl Dispatch {
             }
             let i = best?;
             let head = heads[i];
-            let stopped = self.stopped(head);
+            let stopped = self.to_stop(head);
             match fit(task, self.lanes.worker(head.free.lane), stopped) {
                 Fit::Never => *barred |= 1 << i,
                 // It lacks something that others have: the next task may not.
@@ -218,8 +220,8 @@ impl Dispatch {
     fn fill(
         &self,
         idle: &[LaneId],
-        moves: &mut Vec<(u32, LaneId)>,
-        fit: &mut dyn FnMut(u32, u32, Option<u32>) -> Fit,
+        moves: &mut Vec<(TaskId, LaneId)>,
+        fit: &mut dyn FnMut(TaskId, WorkerId, Option<TaskId>) -> Fit,
     ) {
         let taken: Vec<LaneId> = moves.iter().map(|&(_, lane)| lane).collect();
         let mut rest = self.outlook.eligible().skip(ELIGIBLE);
@@ -235,7 +237,7 @@ impl Dispatch {
     }
 
     /// What a lane that is open has to stop first: a copy that others will end sooner.
-    fn stopped(&self, head: Slot) -> Option<u32> {
+    fn to_stop(&self, head: Slot) -> Option<TaskId> {
         let busy = self.lanes.busy(head.free.lane).filter(|_| head.stops);
         busy.map(|busy| busy.task)
     }

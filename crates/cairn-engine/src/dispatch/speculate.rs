@@ -2,7 +2,9 @@
 
 use super::lanes::{Busy, LaneId};
 use super::{Dispatch, Move};
+use crate::WorkerId;
 use crate::budgets::dispatch::{COPIES, ENDS, LATEST, MISSES};
+use cairn_dag::TaskId;
 
 /// A copy must be expected in less than this share of what the running one still takes.
 // With this and a whole deviation of hope makespans over eight dags and three spreads were 1 to 3 % nearer to HEFT than with 0.8
@@ -17,7 +19,7 @@ const HOPE: f64 = 1.0;
 
 /// A running task.
 struct Late {
-    task: u32,
+    task: TaskId,
     /// Seconds until its first copy is back, as expected.
     left: f64,
     /// Seconds of what comes after it.
@@ -34,8 +36,8 @@ impl Dispatch {
     pub(crate) fn restart(
         &mut self,
         now: f64,
-        asking: &[(u32, usize)],
-        may: &mut dyn FnMut(u32, u32) -> bool,
+        asking: &[(WorkerId, usize)],
+        may: &mut dyn FnMut(TaskId, WorkerId) -> bool,
     ) -> Vec<Move> {
         if !self.may_copy || !self.outlook.has_eligible() || self.ends.is_empty() {
             return Vec::new();
@@ -51,7 +53,7 @@ impl Dispatch {
             return Vec::new();
         }
         let horizon = self.horizon(now);
-        let gain = |l: &Late, worker: u32| {
+        let gain = |l: &Late, worker: WorkerId| {
             let work = self.outlook.work(l.task);
             let time = work / self.lanes.speed(worker);
             let gain = l.left + l.tail - horizon.max(time + l.tail);
@@ -69,8 +71,8 @@ impl Dispatch {
     pub(crate) fn copy(
         &mut self,
         now: f64,
-        asking: &[(u32, usize)],
-        may: &mut dyn FnMut(u32, u32) -> bool,
+        asking: &[(WorkerId, usize)],
+        may: &mut dyn FnMut(TaskId, WorkerId) -> bool,
     ) -> Vec<Move> {
         if !self.may_copy || self.ends.is_empty() {
             return Vec::new();
@@ -86,7 +88,7 @@ impl Dispatch {
         (late.iter_mut()).for_each(|l| l.unlocks = self.outlook.unlocks(l.task));
         let ends = late.iter().map(|l| l.left + l.tail);
         let horizon = ends.fold(horizon, f64::max);
-        let score = |l: &Late, worker: u32| {
+        let score = |l: &Late, worker: WorkerId| {
             let hope = libm::exp(-HOPE * (l.doubt + self.doubt(worker)).sqrt());
             let time = hope * self.outlook.work(l.task) / self.lanes.speed(worker);
             let pays = time < SOONER * l.left && l.left + l.tail >= LAST * horizon;
@@ -101,8 +103,8 @@ impl Dispatch {
         &self,
         idle: &[LaneId],
         mut late: Vec<Late>,
-        worth: impl Fn(&Late, u32) -> Option<W>,
-        may: &mut dyn FnMut(u32, u32) -> bool,
+        worth: impl Fn(&Late, WorkerId) -> Option<W>,
+        may: &mut dyn FnMut(TaskId, WorkerId) -> bool,
     ) -> Vec<Move> {
         let mut moves = Vec::new();
         let mut misses = 0;
@@ -141,18 +143,18 @@ impl Dispatch {
     }
 
     /// Variance of what is known of a worker's speed.
-    fn doubt(&self, worker: u32) -> f64 {
-        self.book.doubt(self.lanes.client(worker))
+    fn doubt(&self, worker: WorkerId) -> f64 {
+        self.book.doubt(self.lanes.known_as(worker))
     }
 
     /// Mean seconds that a worker takes for a task from its beginning.
-    fn fresh(&self, worker: u32, task: u32) -> f64 {
+    fn fresh(&self, worker: WorkerId, task: TaskId) -> f64 {
         let (kind, base) = (self.outlook.kind(task), self.outlook.base(task));
-        (self.book).duration(self.lanes.client(worker), kind, base, 0.0)
+        (self.book).duration(self.lanes.known_as(worker), kind, base, 0.0)
     }
 
     /// Whether a worker is at a task, or will be.
-    fn has(&self, worker: u32, task: u32, moves: &[Move]) -> bool {
+    fn has(&self, worker: WorkerId, task: TaskId, moves: &[Move]) -> bool {
         let runs = |lane: LaneId| self.lanes.worker(lane) == worker;
         self.lanes.running(task).any(runs)
             || moves.iter().any(|m| m.worker == worker && m.task == task)
@@ -174,14 +176,14 @@ impl Dispatch {
     /// Seconds until the last of the running tasks is over, with all that comes after it, as was last expected.
     fn last_end(&self, now: f64) -> f64 {
         let last = self.ends.last();
-        last.map_or(0.0, |&(end, _)| f64::from_bits(end)) - now
+        last.map_or(0.0, |&(end, _)| end.get()) - now
     }
 
     /// Of the running tasks that are over after so many seconds or later, with all that comes after them, those that end last and
     /// may have one more copy.
-    fn latest(&self, now: f64, since: f64) -> impl Iterator<Item = u32> + '_ {
+    fn latest(&self, now: f64, since: f64) -> impl Iterator<Item = TaskId> + '_ {
         let late = self.ends.iter().rev().take(ENDS);
-        let late = late.take_while(move |&&(end, _)| f64::from_bits(end) - now >= since);
+        let late = late.take_while(move |&&(end, _)| end.get() - now >= since);
         let late = late.map(|&(_, task)| task);
         let late = late.filter(|&task| self.lanes.running(task).count() < COPIES);
         // What decides the end is among them, however little it unlocks.
@@ -189,7 +191,7 @@ impl Dispatch {
     }
 
     /// What is known of running tasks.
-    fn late(&self, now: f64, tasks: impl Iterator<Item = u32>) -> Vec<Late> {
+    fn late(&self, now: f64, tasks: impl Iterator<Item = TaskId>) -> Vec<Late> {
         let each = tasks.map(|task| {
             let ends = self.lanes.running(task).map(|lane| {
                 let end = self.lanes.expected(lane, now, &self.book).at;
@@ -250,28 +252,29 @@ mod tests {
         for (name, speed) in [("a", 0.25), ("b", 0.25), ("c", 2.0), ("d", 4.0)] {
             d.joined(name, 1, Some(speed));
         }
-        for task in 0..2 {
+        for number in 0..2 {
+            let task = TaskId(number);
             d.stands(task, Standing::Eligible);
-            d.started(0.0, task, task);
+            d.started(0.0, task, WorkerId(number));
         }
         d
     }
 
     fn start(task: u32, worker: u32) -> Move {
         Move {
-            task,
-            worker,
+            task: TaskId(task),
+            worker: WorkerId(worker),
             instead_of: None,
         }
     }
 
     #[test]
     fn the_fastest_gets_a_copy_of_what_unlocks_most_and_the_next_of_what_has_none() {
-        let both = [(2, 1), (3, 1)];
+        let both = [(WorkerId(2), 1), (WorkerId(3), 1)];
         let moves = late().copy(1.0, &both, &mut |_, _| true);
         assert_eq!(moves, [start(1, 3), start(0, 2)]);
         // What nobody may have a copy of is passed over.
-        let moves = late().copy(1.0, &both, &mut |task, _| task != 1);
+        let moves = late().copy(1.0, &both, &mut |task, _| task != TaskId(1));
         assert_eq!(moves[0], start(0, 3));
     }
 
@@ -279,9 +282,10 @@ mod tests {
     fn among_equals_the_longer_path_goes_first() {
         let mut d = late();
         // Its children are given up: it unlocks nothing any more, the other one task.
-        (3..6).for_each(|task| d.stands(task, Standing::Aborted));
-        assert_eq!(d.copy(1.0, &[(3, 1)], &mut |_, _| true), [start(0, 3)]);
-        d.stands(2, Standing::Aborted);
-        assert_eq!(d.copy(1.0, &[(3, 1)], &mut |_, _| true), [start(0, 3)]);
+        (3..6).for_each(|task| d.stands(TaskId(task), Standing::Aborted));
+        let fastest = [(WorkerId(3), 1)];
+        assert_eq!(d.copy(1.0, &fastest, &mut |_, _| true), [start(0, 3)]);
+        d.stands(TaskId(2), Standing::Aborted);
+        assert_eq!(d.copy(1.0, &fastest, &mut |_, _| true), [start(0, 3)]);
     }
 }

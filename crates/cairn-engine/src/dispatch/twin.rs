@@ -2,12 +2,13 @@
 
 use super::dice::Dice;
 use super::lanes::{Busy, Free, LaneId};
-use super::{Dispatch, Ending, Fit, Move};
+use super::{Dispatch, Fit, Move};
 use crate::book::{Expected, Memory};
+use crate::{KindId, WorkerId};
 use cairn_dag::{Dag, TaskId};
 use cairn_theory::game::Standing;
 
-type Asking = [(u32, usize)];
+type Asking = [(WorkerId, usize)];
 
 fn idle(d: &Dispatch, asking: &Asking) -> Vec<LaneId> {
     let mut idle = Vec::new();
@@ -19,7 +20,7 @@ fn idle(d: &Dispatch, asking: &Asking) -> Vec<LaneId> {
 }
 
 fn speed(d: &Dispatch, lane: LaneId) -> f64 {
-    d.book.speed(d.lanes.client(d.lanes.worker(lane)))
+    d.book.speed(d.lanes.known_as(d.lanes.worker(lane)))
 }
 
 /// All busy lanes with what they run.
@@ -34,12 +35,12 @@ fn left(d: &Dispatch, lane: LaneId, now: f64) -> f64 {
     let Busy {
         kind, base, since, ..
     } = d.lanes.busy(lane).unwrap();
-    let client = d.lanes.client(d.lanes.worker(lane));
-    (since + d.book.duration(client, kind, base, now - since)).max(now) - now
+    let who = d.lanes.known_as(d.lanes.worker(lane));
+    (since + d.book.duration(who, kind, base, now - since)).max(now) - now
 }
 
 /// Copies of a task, the oldest first.
-fn copies(d: &Dispatch, task: u32) -> Vec<LaneId> {
+fn copies(d: &Dispatch, task: TaskId) -> Vec<LaneId> {
     let mut lanes: Vec<LaneId> = d.lanes.running(task).collect();
     lanes.reverse();
     let since = |l: LaneId| d.lanes.busy(l).unwrap().since;
@@ -47,8 +48,8 @@ fn copies(d: &Dispatch, task: u32) -> Vec<LaneId> {
     lanes
 }
 
-fn total_and_fast(d: &Dispatch, present: &[(u32, u32)]) -> (f64, f64) {
-    let each = |&(w, cpus): &(u32, u32)| (d.book.speed(d.lanes.client(w)), f64::from(cpus));
+fn total_and_fast(d: &Dispatch, present: &[(WorkerId, u32)]) -> (f64, f64) {
+    let each = |&(w, cpus): &(WorkerId, u32)| (d.book.speed(d.lanes.known_as(w)), f64::from(cpus));
     let sum: f64 = present.iter().map(each).map(|(s, c)| s * c).sum();
     let squares: f64 = present.iter().map(each).map(|(s, c)| s * s * c).sum();
     (sum, squares / sum)
@@ -67,7 +68,7 @@ fn horizon(d: &Dispatch, now: f64, (sum, fast): (f64, f64)) -> f64 {
 }
 
 struct Late {
-    task: u32,
+    task: TaskId,
     left: f64,
     tail: f64,
     doubt: f64,
@@ -75,7 +76,7 @@ struct Late {
 }
 
 fn late(d: &Dispatch, now: f64, fast: f64) -> Vec<Late> {
-    let mut tasks: Vec<u32> = busy(d).iter().map(|b| b.1.task).collect();
+    let mut tasks: Vec<TaskId> = busy(d).iter().map(|b| b.1.task).collect();
     tasks.sort_unstable();
     tasks.dedup();
     let each = |task| {
@@ -85,7 +86,7 @@ fn late(d: &Dispatch, now: f64, fast: f64) -> Vec<Late> {
             task,
             left,
             tail: d.outlook.tail(task) / fast,
-            doubt: d.book.doubt(d.lanes.client(d.lanes.worker(lane))),
+            doubt: d.book.doubt(d.lanes.known_as(d.lanes.worker(lane))),
             copies: copies(d, task).len(),
         }
     };
@@ -99,16 +100,16 @@ fn late(d: &Dispatch, now: f64, fast: f64) -> Vec<Late> {
 }
 
 /// How many tasks wait for a running one, and for nothing that nobody has begun with.
-fn unlocks(d: &Dispatch, dag: &Dag, task: u32) -> usize {
-    let is_begun = |p: &TaskId| !d.outlook.standing(p.0).is_unbegun();
+fn unlocks(d: &Dispatch, dag: &Dag, task: TaskId) -> usize {
+    let is_begun = |p: &TaskId| !d.outlook.standing(*p).is_unbegun();
     let counts = |child: &&TaskId| {
-        d.outlook.standing(child.0) == Standing::Waiting
+        d.outlook.standing(**child) == Standing::Waiting
             && dag.parents(**child).iter().all(is_begun)
     };
-    dag.children(TaskId(task)).iter().filter(counts).count()
+    dag.children(task).iter().filter(counts).count()
 }
 
-fn has(d: &Dispatch, worker: u32, task: u32, moves: &[Move]) -> bool {
+fn has(d: &Dispatch, worker: WorkerId, task: TaskId, moves: &[Move]) -> bool {
     copies(d, task).iter().any(|&l| d.lanes.worker(l) == worker)
         || moves.iter().any(|m| m.worker == worker && m.task == task)
 }
@@ -117,8 +118,8 @@ fn restart(
     d: &Dispatch,
     now: f64,
     asking: &Asking,
-    present: &[(u32, u32)],
-    may: &dyn Fn(u32, u32) -> bool,
+    present: &[(WorkerId, u32)],
+    may: &dyn Fn(TaskId, WorkerId) -> bool,
 ) -> Vec<Move> {
     let mut moves: Vec<Move> = Vec::new();
     if !d.may_copy || !d.outlook.has_eligible() || d.lanes.busy_count() == 0 {
@@ -135,7 +136,7 @@ fn restart(
             let time = work / speed(d, lane);
             let gain = l.left + l.tail - horizon.max(time + l.tail);
             let (kind, base) = (d.outlook.kind(l.task), d.outlook.base(l.task));
-            let mean = d.book.duration(d.lanes.client(worker), kind, base, 0.0);
+            let mean = d.book.duration(d.lanes.known_as(worker), kind, base, 0.0);
             let pays = time < 0.9 * l.left && gain > work / sum && mean <= l.left;
             if pays
                 && l.copies < 3
@@ -165,8 +166,8 @@ fn copy(
     (d, dag): (&Dispatch, &Dag),
     now: f64,
     asking: &Asking,
-    present: &[(u32, u32)],
-    may: &dyn Fn(u32, u32) -> bool,
+    present: &[(WorkerId, u32)],
+    may: &dyn Fn(TaskId, WorkerId) -> bool,
 ) -> Vec<Move> {
     let mut moves: Vec<Move> = Vec::new();
     if !d.may_copy || d.lanes.busy_count() == 0 {
@@ -178,7 +179,7 @@ fn copy(
     let horizon = horizon(d, now, (sum, fast)).max(longest);
     for lane in idle(d, asking) {
         let worker = d.lanes.worker(lane);
-        let doubt = d.book.doubt(d.lanes.client(worker));
+        let doubt = d.book.doubt(d.lanes.known_as(worker));
         let mut best: Option<((bool, usize, f64), usize)> = None;
         for (i, l) in late.iter().enumerate() {
             let time =
@@ -229,8 +230,8 @@ fn all_lanes(d: &Dispatch, now: f64, idle: &[LaneId], redundant: &[LaneId]) -> V
     let mut lanes: Vec<(Free, bool)> = Vec::new();
     for (lane, own) in busy(d) {
         if !redundant.contains(&lane) {
-            let client = d.lanes.client(d.lanes.worker(lane));
-            let speed = (d.book).speed_at(client, own.kind, own.base, now - own.since);
+            let who = d.lanes.known_as(d.lanes.worker(lane));
+            let speed = (d.book).speed_at(who, own.kind, own.base, now - own.since);
             let at = now + left(d, lane, now);
             lanes.push((Free { at, lane, speed }, false));
         }
@@ -262,13 +263,19 @@ fn heads(lanes: &[(Free, bool)], redundant: &[LaneId], barred: &[i32]) -> Vec<(i
     fastest.map(|n| (n, head(n).unwrap())).collect()
 }
 
-fn place(d: &Dispatch, now: f64, asking: &Asking, fit: &dyn Fn(u32, u32) -> Fit) -> Vec<Move> {
+fn place(
+    d: &Dispatch,
+    now: f64,
+    asking: &Asking,
+    fit: &dyn Fn(TaskId, WorkerId) -> Fit,
+) -> Vec<Move> {
     let (idle, redundant) = (idle(d, asking), redundant(d, now));
     let mut lanes = all_lanes(d, now, &idle, &redundant);
-    let mut tasks: Vec<u32> = (0..d.outlook.len() as u32)
+    let mut tasks: Vec<TaskId> = (0..d.outlook.len())
+        .map(TaskId::new)
         .filter(|&t| d.outlook.standing(t) == Standing::Eligible)
         .collect();
-    let level = |t: u32| d.outlook.tail(t) + d.outlook.work(t);
+    let level = |t: TaskId| d.outlook.tail(t) + d.outlook.work(t);
     tasks.sort_by(|&a, &b| level(b).total_cmp(&level(a)).then(a.cmp(&b)));
     let mut moves: Vec<Move> = Vec::new();
     let mut open = idle.len() + redundant.len();
@@ -367,14 +374,13 @@ impl Random {
             seconds: (0..tasks)
                 .map(|_| knows.then(|| 5.0 * dice.normal().exp()))
                 .collect(),
-            kind: (0..tasks).map(|_| dice.below(kinds) as u32).collect(),
+            kind: (0..tasks).map(|_| KindId::new(dice.below(kinds))).collect(),
             kinds: (0..kinds).map(|k| k.to_string()).collect(),
         };
         let mut d = Dispatch::new(&dag, &expected, Memory::default(), std::iter::empty());
         d.allow_copies(dice.below(4) > 0);
         let missing = dag.tasks().map(|t| dag.parents(t).len()).collect();
-        dag.sources()
-            .for_each(|t| d.stands(t.0, Standing::Eligible));
+        dag.sources().for_each(|t| d.stands(t, Standing::Eligible));
         let needs = (0..tasks).map(|_| u32::from(dice.below(6) == 0)).collect();
         Random {
             d,
@@ -396,7 +402,7 @@ impl Random {
         self.workers.push((cpus, speed));
     }
 
-    fn running(&self) -> Vec<(u32, u32)> {
+    fn running(&self) -> Vec<(TaskId, WorkerId)> {
         busy(&self.d)
             .iter()
             .map(|(l, b)| (b.task, self.d.lanes.worker(*l)))
@@ -409,39 +415,41 @@ impl Random {
             return;
         }
         let (task, worker) = running[self.dice.below(running.len())];
-        self.d.ended(self.now, task, worker, Ending::Returned);
+        // Since when, the lane knows better.
+        self.d.returned(self.now, self.now, task, worker);
         for (other, at) in running {
             if other == task && at != worker {
-                self.d.ended(self.now, task, at, Ending::Stopped);
+                self.d.stopped(task, at);
             }
         }
         self.d.stands(task, Standing::Executed);
-        self.executed[task as usize] = true;
-        for &child in self.dag.children(TaskId(task)) {
+        self.executed[task.index()] = true;
+        for &child in self.dag.children(task) {
             self.missing[child.index()] -= 1;
             if self.missing[child.index()] == 0 {
-                self.d.stands(child.0, Standing::Eligible);
+                self.d.stands(child, Standing::Eligible);
             }
         }
     }
 
-    fn lose(&mut self, worker: u32) {
+    fn lose(&mut self, worker: WorkerId) {
         for (task, at) in self.running() {
             if at == worker {
-                self.d.ended(self.now, task, worker, Ending::Lost);
+                self.d.stopped(task, worker);
+                self.d.lost(worker);
                 if self.d.lanes.running(task).next().is_none() {
                     self.d.stands(task, Standing::Eligible);
                 }
             }
         }
         self.d.departed(worker);
-        self.workers[worker as usize].0 = 0;
+        self.workers[worker.index()].0 = 0;
     }
 
     fn carry_out(&mut self, moves: &[Move]) {
         for m in moves {
             if let Some(stopped) = m.instead_of {
-                self.d.ended(self.now, stopped, m.worker, Ending::Stopped);
+                self.d.stopped(stopped, m.worker);
                 assert!(
                     self.d.lanes.running(stopped).next().is_some(),
                     "an only copy was displaced"
@@ -452,22 +460,22 @@ impl Random {
     }
 
     fn ask(&mut self) -> usize {
-        let present: Vec<(u32, u32)> = (self.workers.iter().enumerate())
+        let present: Vec<(WorkerId, u32)> = (self.workers.iter().enumerate())
             .filter(|(_, w)| w.0 > 0)
-            .map(|(i, w)| (i as u32, w.0))
+            .map(|(i, w)| (WorkerId::new(i), w.0))
             .collect();
-        let asking: Vec<(u32, usize)> = (present.iter())
+        let asking: Vec<(WorkerId, usize)> = (present.iter())
             .map(|&(w, c)| (w, c as usize))
             .filter(|_| self.dice.below(4) > 0)
             .collect();
         let needs = self.needs.clone();
         // Some tasks go only to workers of even number.
-        let fit = move |task: u32, worker: u32| match needs[task as usize] {
-            1 if worker % 2 == 1 => Fit::Never,
+        let fit = move |task: TaskId, worker: WorkerId| match needs[task.index()] {
+            1 if worker.0 % 2 == 1 => Fit::Never,
             _ => Fit::Now,
         };
         let d = &self.d;
-        let mut may = |task: u32, worker: u32| fit(task, worker) == Fit::Now;
+        let mut may = |task: TaskId, worker: WorkerId| fit(task, worker) == Fit::Now;
         let slow = restart(d, self.now, &asking, &present, &may);
         let moves = self.d.restart(self.now, &asking, &mut may);
         assert_eq!(moves, slow, "restart");
@@ -495,8 +503,8 @@ fn the_rule_is_its_definition() {
             match run.dice.below(12) {
                 0..=1 if run.workers.len() < 6 => run.join(),
                 2 => {
-                    let worker = run.dice.below(run.workers.len()) as u32;
-                    if run.workers[worker as usize].0 > 0 {
+                    let worker = WorkerId::new(run.dice.below(run.workers.len()));
+                    if run.workers[worker.index()].0 > 0 {
                         run.lose(worker);
                     }
                 }

@@ -4,7 +4,7 @@
 //! It is the task's share in the value of a batch, where the batch is all that is out: a child counts for each of its parents if
 //! none of them is still to be begun with.
 
-use cairn_dag::{Dag, TaskId, narrow, wide};
+use cairn_dag::{Dag, TaskId, narrow};
 use cairn_theory::game::Standing;
 
 /// A child with more parents than this is counted when somebody asks, not for each of its parents whenever it begins or ceases to
@@ -44,23 +44,22 @@ impl Unlocks {
     }
 
     /// How many tasks become eligible with this one and all that is out beside it, where `states` has where all are.
-    pub(super) fn of(&self, dag: &Dag, task: u32, states: &[Standing]) -> u32 {
+    pub(super) fn of(&self, dag: &Dag, task: TaskId, states: &[Standing]) -> u32 {
         let counts = |c: &&TaskId| {
             states[c.index()] == Standing::Waiting
                 && self.unbegun[c.index()] == 0
                 && has_many_parents(dag, **c)
         };
-        let others = match self.has_others[wide(task)] {
-            true => dag.children(TaskId(task)).iter().filter(counts).count(),
+        let others = match self.has_others[task.index()] {
+            true => dag.children(task).iter().filter(counts).count(),
             false => 0,
         };
-        self.opens[wide(task)] + narrow(others)
+        self.opens[task.index()] + narrow(others)
     }
 
     /// A task is no longer where it `was`; `states` has where all are now.
-    pub(super) fn moved(&mut self, dag: &Dag, task: u32, was: Standing, states: &[Standing]) {
-        let is = states[wide(task)];
-        let task = TaskId(task);
+    pub(super) fn moved(&mut self, dag: &Dag, task: TaskId, was: Standing, states: &[Standing]) {
+        let is = states[task.index()];
         if (was == Standing::Waiting) != (is == Standing::Waiting)
             && self.unbegun[task.index()] == 0
         {
@@ -128,11 +127,11 @@ mod tests {
                 let task = dice.below(dag.len());
                 let next = Standing::ALL[dice.below(Standing::ALL.len())];
                 let was = std::mem::replace(&mut states[task], next);
-                unlocks.moved(&dag, task as u32, was, &states);
+                unlocks.moved(&dag, TaskId::new(task), was, &states);
                 for t in dag.tasks() {
                     let slow = by_definition(&dag, &states, t);
                     assert_eq!(
-                        unlocks.of(&dag, t.0, &states) as usize,
+                        unlocks.of(&dag, t, &states) as usize,
                         slow,
                         "seed {seed}, {t:?}"
                     );
@@ -160,7 +159,7 @@ mod tests {
                     [Standing::Eligible, Standing::Leased, Standing::Executed][dice.below(3)];
                 if is_eligible {
                     let was = std::mem::replace(&mut states[task.index()], next);
-                    unlocks.moved(&dag, task.0, was, &states);
+                    unlocks.moved(&dag, task, was, &states);
                 }
             }
             let value = |without: Option<TaskId>| {
@@ -176,7 +175,7 @@ mod tests {
             for task in out {
                 let lost = value(None) - value(Some(task));
                 assert_eq!(
-                    unlocks.of(&dag, task.0, &states) as usize,
+                    unlocks.of(&dag, task, &states) as usize,
                     lost,
                     "seed {seed}, {task:?}"
                 );
@@ -211,10 +210,10 @@ mod tests {
                 false => all[usize::from(step % 400 == 0) * 3],
             };
             let was = std::mem::replace(&mut states[task], next);
-            unlocks.moved(&dag, task as u32, was, &states);
+            unlocks.moved(&dag, TaskId::new(task), was, &states);
             let task = TaskId(dice.below(MANY_PARENTS + 1) as u32);
             let slow = by_definition(&dag, &states, task);
-            assert_eq!(unlocks.of(&dag, task.0, &states) as usize, slow, "{step}");
+            assert_eq!(unlocks.of(&dag, task, &states) as usize, slow, "{step}");
             most = most.max(slow);
         }
         assert!(most > 10, "hardly anything was ever unlocked: {most}");
@@ -227,16 +226,16 @@ mod tests {
         let mut unlocks = Unlocks::new(&dag);
         let mut states = vec![Standing::Waiting; dag.len()];
         let begun = std::time::Instant::now();
-        let mut go = |task: u32, state| {
-            let was = std::mem::replace(&mut states[task as usize], state);
+        let mut go = |task: TaskId, state| {
+            let was = std::mem::replace(&mut states[task.index()], state);
             unlocks.moved(&dag, task, was, &states);
         };
-        (0..1000).for_each(|task| go(task, Standing::Leased));
-        for task in 0..1000 {
+        (0..1000).for_each(|task| go(TaskId(task), Standing::Leased));
+        for task in (0..1000).map(TaskId) {
             go(task, Standing::Eligible);
             go(task, Standing::Leased);
         }
-        assert_eq!(unlocks.of(&dag, 7, &states), 1000);
+        assert_eq!(unlocks.of(&dag, TaskId(7), &states), 1000);
         assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
     }
 }

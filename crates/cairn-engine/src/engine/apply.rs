@@ -2,10 +2,9 @@
 
 use super::Engine;
 use crate::leases::Lease;
-use crate::queue::ClassId;
 use crate::trust::End;
 use crate::{
-    Cause, Digest, Ending, Entry, Event, Gone, Illegal, Keeper, Moment, Offer, Outbox, Position,
+    Cause, ClassId, Digest, Entry, Event, Gone, Illegal, Keeper, Moment, Offer, Outbox, Position,
     Release, Task, Token, Worker, WorkerId,
 };
 use cairn_theory::game::Standing;
@@ -146,7 +145,7 @@ impl<P: Position> Engine<P> {
             self.trust.departed(client);
         }
         if let Some(dispatch) = &mut self.dispatch {
-            dispatch.departed(worker.0);
+            dispatch.departed(worker);
         }
         Ok(())
     }
@@ -247,11 +246,11 @@ impl<P: Position> Engine<P> {
             // No limit grows beyond what the largest worker has, or the task would fit nobody any more.
             let most = here.map(|w| w.offer.most_memory()).max();
             let tries = self.tries.entry(task).or_default();
-            tries.failed(token, cause, &needs, most.unwrap_or(u64::MAX));
+            tries.failed(token, cause, &needs, most);
         }
         if let Some(lease) = lease {
             self.workers[lease.worker.index()].failed += 1;
-            self.note_end(at, task, lease.worker, Ending::Failed);
+            self.tell_dispatch(task, |d, _| d.failed(lease.worker));
         }
         self.note_let_go(lease, (task, token));
         self.ended(at, (task, token), End::Error, goes_on, for_good);
@@ -272,7 +271,7 @@ impl<P: Position> Engine<P> {
             }
             if let Some(lease) = lease {
                 self.workers[lease.worker.index()].lost += 1;
-                self.note_end(at, task, lease.worker, Ending::Lost);
+                self.tell_dispatch(task, |d, _| d.lost(lease.worker));
             }
         }
         if matches!(why, Release::GivenBack | Release::Redundant) {
@@ -453,8 +452,7 @@ impl<P: Position> Engine<P> {
             self.pools_busy[pool.0 as usize] -= amount;
         }
         self.workers[lease.worker.index()].put_back(task, needs);
-        // When that was does not matter: nothing is learnt of it.
-        self.note_end(lease.since, task, lease.worker, Ending::Stopped);
+        self.tell_dispatch(task, |d, t| d.stopped(t, lease.worker));
         Some(lease)
     }
 

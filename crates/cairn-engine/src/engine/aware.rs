@@ -2,11 +2,11 @@
 //! Knows no speeds itself.
 
 use super::{Engine, Reservation};
-use crate::queue::ClassId;
 use crate::{
-    Copies, Dispatch, Ending, Fit, Granted, Memory, Moment, Order, Outbox, Placing, Position,
+    ClassId, Copies, Dispatch, Fit, Granted, Memory, Moment, Order, Outbox, Placing, Position,
     Refusal, Task, WorkerId,
 };
+use cairn_dag::TaskId;
 use cairn_theory::game::Standing;
 use hashbrown::HashMap;
 
@@ -14,6 +14,9 @@ use hashbrown::HashMap;
 pub(super) fn seconds(at: Moment) -> f64 {
     at.0 as f64 / 1e6
 }
+
+/// A task that is kept for somebody faster, who is busy.
+type Kept = (TaskId, WorkerId);
 
 /// Requests that came together, as far as they are answered.
 pub(super) struct Round<'a> {
@@ -51,7 +54,7 @@ impl<P: Position> Engine<P> {
             let name = worker.book_name(self.trust.distrust());
             dispatch.joined(&name, worker.offer.cpus, told);
             if !worker.is_here {
-                dispatch.departed(number as u32);
+                dispatch.departed(WorkerId::new(number));
             }
         }
         let mut held: Vec<_> = (self.leases.iter())
@@ -61,7 +64,7 @@ impl<P: Position> Engine<P> {
         held.sort_unstable();
         for (since, task, _, worker) in held {
             if let Some(task) = task.frozen() {
-                dispatch.started(seconds(since), task.0, worker.0);
+                dispatch.started(seconds(since), task, worker);
             }
         }
         self.dispatch = Some(Box::new(dispatch));
@@ -107,36 +110,32 @@ impl<P: Position> Engine<P> {
     /// For whom a task was kept when workers last asked.
     pub(super) fn faster(&self, task: Task) -> Option<WorkerId> {
         let dispatch = self.dispatch().filter(|_| self.is_aware())?;
-        dispatch.kept_for(task.frozen()?.0).map(WorkerId)
+        dispatch.kept_for(task.frozen()?)
     }
 
     /// The first task that was kept for somebody when workers last asked.
     pub(super) fn first_kept(&self) -> Option<(Task, WorkerId)> {
         let (task, worker) = self.dispatch().filter(|_| self.is_aware())?.kept()?;
         // It was so when workers last asked.
-        let is_eligible = self.position.standing(Task(task.into())) == Ok(Standing::Eligible);
-        is_eligible.then_some((Task(task.into()), WorkerId(worker)))
+        let is_eligible = self.position.standing(task.into()) == Ok(Standing::Eligible);
+        is_eligible.then_some((task.into(), worker))
     }
 
     /// Tells of a task of a frozen dag.
-    pub(super) fn tell_dispatch(&mut self, task: Task, what: impl FnOnce(&mut Dispatch, u32)) {
+    pub(super) fn tell_dispatch(&mut self, task: Task, what: impl FnOnce(&mut Dispatch, TaskId)) {
         if let Some((dispatch, task)) = self.dispatch.as_deref_mut().zip(task.frozen()) {
-            what(dispatch, task.0);
+            what(dispatch, task);
         }
     }
 
     pub(super) fn note_start(&mut self, at: Moment, task: Task, worker: WorkerId) {
-        self.tell_dispatch(task, |d, t| d.started(seconds(at), t, worker.0));
+        self.tell_dispatch(task, |d, t| d.started(seconds(at), t, worker));
     }
 
     /// A task came back well from who had it since then.
     pub(super) fn note_return(&mut self, at: Moment, since: Moment, task: Task, worker: WorkerId) {
         let (at, since) = (seconds(at), seconds(since));
-        self.tell_dispatch(task, |d, t| d.returned(at, since, t, worker.0));
-    }
-
-    pub(super) fn note_end(&mut self, at: Moment, task: Task, worker: WorkerId, how: Ending) {
-        self.tell_dispatch(task, |d, t| d.ended(seconds(at), t, worker.0, how));
+        self.tell_dispatch(task, |d, t| d.returned(at, since, t, worker));
     }
 
     /// Tells where all tasks stand, if that is not known.
@@ -147,8 +146,8 @@ impl<P: Position> Engine<P> {
         let Some(mut dispatch) = self.dispatch.take() else {
             return;
         };
-        for task in 0..dispatch.tasks() {
-            let standing = self.position.standing(Task(task.into()));
+        for task in dispatch.tasks() {
+            let standing = self.position.standing(task.into());
             // Who has one told so when it began.
             if let Some(standing) = standing.ok().filter(|&s| s != Standing::Leased) {
                 dispatch.stands(task, standing);
@@ -236,7 +235,7 @@ impl<P: Position> Engine<P> {
     }
 
     /// Eligible tasks to those who will end them first. Returns the first that is kept for somebody else, and for whom.
-    fn place(&mut self, round: &mut Round<'_>, out: &mut Outbox) -> Option<Option<(u32, u32)>> {
+    fn place(&mut self, round: &mut Round<'_>, out: &mut Outbox) -> Option<Option<Kept>> {
         let now = round.now;
         let asking = self.still_asking(round);
         // Taken out, since it asks the whole engine back; nothing that is asked on the way tells it of anything.
@@ -245,9 +244,8 @@ impl<P: Position> Engine<P> {
         let mut looked: Vec<Task> = Vec::new();
         // By worker: the first task that waits for nothing but room there.
         let mut blocked: Vec<(WorkerId, Task)> = Vec::new();
-        let mut fit = |task: u32, worker: u32, stopped: Option<u32>| {
-            let (task, worker) = (Task(task.into()), WorkerId(worker));
-            let stopped = stopped.map(|task| Task(task.into()));
+        let mut fit = |task: TaskId, worker: WorkerId, stopped: Option<TaskId>| {
+            let (task, stopped) = (task.into(), stopped.map(Task::from));
             if looked.last() != Some(&task) {
                 looked.push(task);
             }
@@ -262,10 +260,10 @@ impl<P: Position> Engine<P> {
         let kept = dispatch.kept();
         self.dispatch = Some(dispatch);
         for m in moves {
-            let (task, worker) = (Task(m.task.into()), WorkerId(m.worker));
+            let (task, worker) = (m.task.into(), m.worker);
             match m.instead_of {
                 // It hears of it, and asks for what it can do then.
-                Some(stopped) => self.stop_redundant(now, Task(stopped.into()), worker, out),
+                Some(stopped) => self.stop_redundant(now, stopped.into(), worker, out),
                 // Who came before may have taken what both need.
                 None if self.fit(now, task, worker, None) == Fit::Now => {
                     let overtaken = blocked.iter().find(|&&(other, _)| other == worker);
@@ -287,14 +285,14 @@ impl<P: Position> Engine<P> {
     }
 
     /// Those of a round who have room for more than they got, and for how many.
-    pub(super) fn still_asking(&self, round: &Round<'_>) -> Vec<(u32, usize)> {
+    pub(super) fn still_asking(&self, round: &Round<'_>) -> Vec<(WorkerId, usize)> {
         let mut asking = Vec::with_capacity(round.of.len());
         for (i, &(worker, want)) in round.asked.iter().enumerate() {
             // Who asked twice is answered by the later request.
             if round.of.get(&worker) == Some(&i) {
                 let got = round.answers[i].as_ref().map_or(0, Vec::len);
                 let room = self.workers[worker.index()].free_cpus();
-                asking.push((worker.0, want.saturating_sub(got).min(room)));
+                asking.push((worker, want.saturating_sub(got).min(room)));
             }
         }
         asking
@@ -321,7 +319,7 @@ impl<P: Position> Engine<P> {
     }
 
     /// Who got nothing by the rule is told why, or gets by the order what nothing is kept of.
-    fn refuse_rest(&mut self, round: &mut Round<'_>, kept: Option<(u32, u32)>, out: &mut Outbox) {
+    fn refuse_rest(&mut self, round: &mut Round<'_>, kept: Option<Kept>, out: &mut Outbox) {
         let now = round.now;
         let mut over = None;
         for (i, &(worker, want)) in round.asked.iter().enumerate() {
@@ -331,7 +329,7 @@ impl<P: Position> Engine<P> {
             }
             *answer = match (over, kept) {
                 (Some(refusal), _) => Err(refusal),
-                (None, Some((task, faster))) => Err(self.held_or_full(worker, task, faster)),
+                (None, Some(kept)) => Err(self.held_or_full(worker, kept)),
                 // The rule found nothing for it and keeps nothing either: what fits goes by the order.
                 (None, None) => match self.choose(now, worker) {
                     Ok((class, task)) => Ok(vec![self.grant(now, worker, class, task, out)]),
@@ -344,12 +342,12 @@ impl<P: Position> Engine<P> {
         }
     }
 
-    fn held_or_full(&self, worker: WorkerId, task: u32, faster: u32) -> Refusal {
+    fn held_or_full(&self, worker: WorkerId, (task, faster): Kept) -> Refusal {
         match self.workers[worker.index()].free_cpus() {
             0 => Refusal::Full,
             _ => Refusal::KeptFor {
-                task: Task(task.into()),
-                worker: WorkerId(faster),
+                task: task.into(),
+                worker: faster,
             },
         }
     }

@@ -1,8 +1,7 @@
 //! Who gets which task. Changes nothing but what it remembers of those that were overtaken.
 
 use super::{Engine, Reservation};
-use crate::queue::ClassId;
-use crate::{Keeper, Moment, Needs, Position, Refusal, Task, WorkerId};
+use crate::{ClassId, Keeper, Moment, Needs, Position, Refusal, Task, WorkerId};
 use cairn_theory::game::Standing;
 
 impl<P: Position> Engine<P> {

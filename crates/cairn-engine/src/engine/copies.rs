@@ -4,9 +4,9 @@
 use super::Engine;
 use super::wanted::Place;
 use crate::budgets::request::LONGEST_OUT;
-use crate::queue::ClassId;
 use crate::{
-    ClientId, Granted, Moment, Needs, Outbox, Position, Refusal, Span, Task, WhyNot, WorkerId,
+    ClassId, ClientId, Granted, Moment, Needs, Outbox, Position, Refusal, Span, Task, WhyNot,
+    WorkerId,
 };
 use cairn_theory::game::Standing;
 use std::cmp::Reverse;

@@ -42,7 +42,7 @@ impl<P: Position> Engine<P> {
             false => self.gone.retain(|gone| *gone != worker),
         }
         if let Some(dispatch) = &mut self.dispatch {
-            dispatch.forget(at.0 / 1_000_000, worker.0);
+            dispatch.forget(at.0 / 1_000_000, worker);
         }
         Ok(())
     }

@@ -27,7 +27,7 @@ impl<P: Position> Engine<P> {
     fn usual(&self, task: Task) -> Option<Span> {
         let took = self.trust.takes(self.rules.kind(task));
         let expected = (self.dispatch().zip(task.frozen()))
-            .map(|(dispatch, task)| Span((1e6 * dispatch.expects(task.0)) as u64));
+            .map(|(dispatch, task)| Span((1e6 * dispatch.expects(task)) as u64));
         // Whichever is longer: an expectation that is far too small must not make every volunteer late.
         took.max(expected)
     }
@@ -53,7 +53,7 @@ impl<P: Position> Engine<P> {
     /// known.
     pub(super) fn foreseen(&self, task: Task, worker: WorkerId) -> Option<(f64, f64)> {
         let (dispatch, id) = self.dispatch().zip(task.frozen())?;
-        let (takes, late) = dispatch.foresees(id.0, worker.0)?;
+        let (takes, late) = dispatch.foresees(id, worker)?;
         Some((1e6 * takes, 1e6 * late)).filter(|(takes, late)| *takes > 0.0 && late.is_finite())
     }
 

@@ -27,7 +27,7 @@ impl<P: Position> Engine<P> {
             self.depart(now, old, Gone::Lost, out);
         }
         // Numbers are never given twice: what an earlier life of the worker had is not its own any more.
-        let worker = WorkerId(self.workers.len() as u32);
+        let worker = WorkerId::new(self.workers.len());
         // Asked before it joins: from then on the run has a record of its own.
         let known = offer.client.and_then(|client| {
             let record = self.trust.remembered(client)?;
@@ -84,7 +84,7 @@ impl<P: Position> Engine<P> {
 
     /// Counts who is here.
     pub(crate) fn count_present(&mut self) {
-        let all = || (self.workers.numbered()).map(|(number, w)| (WorkerId(number as u32), w));
+        let all = || (self.workers.numbered()).map(|(number, w)| (WorkerId::new(number), w));
         self.here = all().filter(|(_, w)| w.is_here).map(|(id, _)| id).collect();
         self.gone = (all().filter(|(_, w)| !w.is_here).map(|(id, _)| id)).collect();
         let volunteers = self.present().filter(|&w| self.client(w).is_some());

@@ -451,7 +451,7 @@ impl<P: Position> Engine<P> {
     }
 
     /// Whether the task is given up when this copy ends so.
-    fn is_hopeless(&self, task: Task, token: Token, end: End) -> bool {
+    pub(super) fn is_hopeless(&self, task: Task, token: Token, end: End) -> bool {
         self.trust.foresee(task, token, end) == Agreement::Hopeless
     }
 
@@ -485,25 +485,6 @@ impl<P: Position> Engine<P> {
             token,
             exit,
             cause,
-            for_good,
-        };
-        self.commit(now, event, out);
-    }
-
-    pub(super) fn release_copy(
-        &mut self,
-        now: Moment,
-        task: Task,
-        token: Token,
-        why: Release,
-        out: &mut Outbox,
-    ) {
-        // Whose time is up may still be at it: `due` sees to that.
-        let for_good = why != Release::Overdue && self.is_hopeless(task, token, why.into());
-        let event = Event::Released {
-            task,
-            token,
-            why,
             for_good,
         };
         self.commit(now, event, out);

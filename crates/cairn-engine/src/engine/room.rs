@@ -6,8 +6,7 @@
 
 use super::Engine;
 use crate::budgets::request::PASSED;
-use crate::queue::ClassId;
-use crate::{Needs, PoolId, Position, Task, WorkerId};
+use crate::{ClassId, Needs, PoolId, Position, Task, WorkerId};
 use cairn_theory::game::Standing;
 
 impl<P: Position> Engine<P> {

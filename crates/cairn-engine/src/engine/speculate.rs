@@ -8,13 +8,19 @@
 
 use super::Engine;
 use super::aware::{Round, seconds};
-use crate::queue::ClassId;
 use crate::{
-    Copies, Dispatch, Event, Moment, Move, Needs, Outbox, Position, Release, Task, Token, WorkerId,
+    ClassId, Copies, Dispatch, Event, Moment, Move, Needs, Outbox, Position, Release, Task, Token,
+    WorkerId,
 };
+use cairn_dag::TaskId;
 
 /// One of the two rules by which copies are chosen.
-type Rule = fn(&mut Dispatch, f64, &[(u32, usize)], &mut dyn FnMut(u32, u32) -> bool) -> Vec<Move>;
+type Rule = fn(
+    &mut Dispatch,
+    f64,
+    &[(WorkerId, usize)],
+    &mut dyn FnMut(TaskId, WorkerId) -> bool,
+) -> Vec<Move>;
 
 impl<P: Position> Engine<P> {
     /// Whether there are copies at all.
@@ -39,17 +45,17 @@ impl<P: Position> Engine<P> {
         let now = round.now;
         let mut asking = self.still_asking(round);
         // In the workflow's own folder two attempts at one task would write over each other's files.
-        asking.retain(|&(w, room)| room > 0 && !self.workers[w as usize].offer.is_shared);
+        asking.retain(|&(w, room)| room > 0 && !self.workers[w.index()].offer.is_shared);
         if asking.is_empty() {
             return;
         }
         let waiting = self.waiting_classes();
-        asking.retain(|&(w, _)| !self.is_room_awaited(now, WorkerId(w), &waiting));
+        asking.retain(|&(w, _)| !self.is_room_awaited(now, w, &waiting));
         let Some(mut dispatch) = self.dispatch.take() else {
             return;
         };
-        let mut may = |task: u32, worker: u32| {
-            let (task, worker) = (Task(task.into()), WorkerId(worker));
+        let mut may = |task: TaskId, worker: WorkerId| {
+            let task = task.into();
             !self.is_worn(task)
                 && self.rules.copies.may(task)
                 && self
@@ -59,7 +65,7 @@ impl<P: Position> Engine<P> {
         let moves = rule(&mut dispatch, seconds(now), &asking, &mut may);
         self.dispatch = Some(dispatch);
         for m in moves {
-            let (task, worker) = (Task(m.task.into()), WorkerId(m.worker));
+            let (task, worker) = (m.task.into(), m.worker);
             // Who came before may have taken what both need.
             let class = self.copy_in_the_way_of_none(now, worker, task, &waiting);
             if let Some(class) = class

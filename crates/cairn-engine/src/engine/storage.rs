@@ -2,8 +2,7 @@
 
 use super::Engine;
 use crate::budgets::storage::ASKED;
-use crate::queue::ClassId;
-use crate::{Keeper, Moment, Position, Task, WorkerId};
+use crate::{ClassId, Keeper, Moment, Position, Task, WorkerId};
 use cairn_dag::TaskId;
 use cairn_theory::game::Standing;
 

@@ -1,7 +1,6 @@
 //! Tasks that some volunteer has had, and of which another copy is needed, kept apart by who may not have them. Decides nothing.
 
-use crate::queue::ClassId;
-use crate::{ClientId, Task};
+use crate::{ClassId, ClientId, Task};
 use hashbrown::HashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,7 +81,7 @@ mod tests {
                 };
                 let barred = (0..4).filter(|_| random.below(2) == 0).map(ClientId);
                 let barred: Vec<ClientId> = barred.collect();
-                let group = (random.below(2), barred);
+                let group = (ClassId::new(random.below(2)), barred);
                 let group = (random.below(3) > 0).then_some(group);
                 wanted.set(place, task, group.clone());
                 list.remove(&task);

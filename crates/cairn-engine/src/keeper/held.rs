@@ -30,8 +30,8 @@ impl Keeper {
             return;
         }
         let before = match bytes {
-            0 => self.lies.remove(&task.0),
-            _ => self.lies.insert(task.0, bytes),
+            0 => self.lies.remove(&task),
+            _ => self.lies.insert(task, bytes),
         };
         // Held before what was there goes: never less than what really lies there.
         self.hold(bytes);
@@ -51,23 +51,23 @@ impl Keeper {
         // Asked for every task that may start, and mostly there are none.
         match self.lies.is_empty() {
             true => 0,
-            false => self.lies.get(&task.0).copied().unwrap_or(0),
+            false => self.lies.get(&task).copied().unwrap_or(0),
         }
     }
 
     /// The task starts, or is executed: what lay there is part of what it reserves.
     pub(super) fn write_over(&mut self, task: TaskId) {
         if !self.lies.is_empty() {
-            let bytes = self.lies.remove(&task.0).unwrap_or(0);
+            let bytes = self.lies.remove(&task).unwrap_or(0);
             self.held = self.held.saturating_sub(bytes);
         }
     }
 
     /// Tasks may stand elsewhere than before: who runs or is done has written over what lay there.
     pub(super) fn settle_lying(&mut self) {
-        let begun = |t: &u32| self.has_begun(TaskId(*t));
-        let gone: Vec<u32> = self.lies.keys().copied().filter(begun).collect();
-        gone.into_iter().for_each(|t| self.write_over(TaskId(t)));
+        let begun = |&t: &TaskId| self.has_begun(t);
+        let gone: Vec<TaskId> = self.lies.keys().copied().filter(begun).collect();
+        gone.into_iter().for_each(|t| self.write_over(t));
     }
 
     /// Bytes that are held.

@@ -149,10 +149,7 @@ impl Keeper {
     pub fn replan(&mut self, dag: &Dag, work: &mut Work<'_>) -> bool {
         assert_eq!(dag.len(), self.standing.len(), "another dag");
         let (tasks, storage) = self.rest();
-        let rest = dag
-            .induced(&tasks)
-            .expect("tasks of the dag, each once")
-            .dag;
+        let rest = (dag.induced(&tasks)).expect("tasks of the dag, each once");
         let present: Vec<TaskId> = rest.tasks().collect();
         let lean = lean_order(&rest, &storage, &present, work);
         // The order in force is one of the candidates.

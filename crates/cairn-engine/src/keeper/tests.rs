@@ -1,6 +1,7 @@
 //! The rule against its definition, along random runs and in every reachable state of small dags.
 
 use super::*;
+use crate::KindId;
 use cairn_dag::Dag;
 use cairn_oracle::{Random, random_dag};
 use cairn_theory::storage::Stored;
@@ -334,7 +335,7 @@ fn whoever_learns_sizes_keeps_true_books_and_plans_anew() {
         let real: Vec<u64> = (storage.files())
             .map(|f| storage.bytes(f) * (50 + random.below(120) as u64) / 100)
             .collect();
-        let kinds = dag.tasks().map(|_| random.below(3) as u32).collect();
+        let kinds = dag.tasks().map(|_| KindId::new(random.below(3))).collect();
         let sizes = Sizes::new(&storage, kinds, &unknown, 1.3);
         sizes.apply(&mut storage).unwrap();
         let order = random_order(&dag, &mut random);
@@ -677,13 +678,13 @@ fn what_cannot_be_true_of_one_kind_is_not_believed_and_the_rest_is() {
         consumers: vec![],
     };
     let (mut storage, _) = Storage::new(3, (0..3).map(file).collect(), vec![]).unwrap();
-    let sizes = Sizes::new(&storage, vec![0, 1, 2], &[], 1.3);
+    let sizes = Sizes::new(&storage, [0, 1, 2].map(KindId).to_vec(), &[], 1.3);
     sizes.apply(&mut storage).unwrap();
     let order: Vec<TaskId> = (0..3).map(TaskId).collect();
     let mut keeper = Keeper::new(storage, &order, 10_000).unwrap();
     keeper.learn(sizes);
     let told = |kind: u32, most: f64| crate::Learnt {
-        kind,
+        kind: KindId(kind),
         output: 0,
         is_unknown: false,
         seen: 16,
@@ -696,8 +697,8 @@ fn what_cannot_be_true_of_one_kind_is_not_believed_and_the_rest_is() {
     assert!((200..230).contains(&bytes(0)) && (300..330).contains(&bytes(2)));
     check(&keeper);
     assert!(keeper.is_safe());
-    let known: Vec<u32> = (keeper.sizes().unwrap().learnt().iter())
+    let known: Vec<KindId> = (keeper.sizes().unwrap().learnt().iter())
         .map(|l| l.kind)
         .collect();
-    assert_eq!(known, [0, 2]);
+    assert_eq!(known, [0, 2].map(KindId));
 }

@@ -3,7 +3,7 @@
 use super::check::{Check, Copy, End};
 use super::record::{Record, Takes};
 use super::{ClientId, Distrust, Trust};
-use crate::Task;
+use crate::{KindId, Task};
 use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Books {
     records: Vec<(ClientId, Record)>,
-    kinds: Vec<(u32, Takes)>,
+    kinds: Vec<(KindId, Takes)>,
     /// By task.
     checks: Vec<(Task, Vec<Copy>)>,
     copies: u64,

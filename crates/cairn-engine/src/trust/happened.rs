@@ -3,7 +3,7 @@
 use super::check::{Check, Copy, End};
 use super::record::Record;
 use super::{ClientId, Digest, Reputation, Trust};
-use crate::{Moment, Span, Task, Token, WorkerId};
+use crate::{KindId, Moment, Span, Task, Token, WorkerId};
 use std::collections::BTreeMap;
 
 impl Trust {
@@ -77,7 +77,7 @@ impl Trust {
         task: Task,
         token: Token,
         (worker, client): (WorkerId, Option<ClientId>),
-        kind: u32,
+        kind: KindId,
         since: Moment,
     ) {
         // Who is trusted has no books: not before a volunteer has had the task too, when both may be compared.
@@ -119,7 +119,7 @@ impl Trust {
     }
 
     /// A copy ended without a result.
-    pub(crate) fn ended(&mut self, task: Task, token: Token, end: End, kind: u32, at: Moment) {
+    pub(crate) fn ended(&mut self, task: Task, token: Token, end: End, kind: KindId, at: Moment) {
         let Some(copy) = self.end(task, token, end, at) else {
             return;
         };
@@ -198,7 +198,7 @@ impl Trust {
     }
 
     /// The task is done as this attempt has it: every result of it is right or wrong from now on.
-    pub(crate) fn executed(&mut self, task: Task, token: Token, kind: u32) {
+    pub(crate) fn executed(&mut self, task: Task, token: Token, kind: KindId) {
         let Some(check) = self.forget(task) else {
             return;
         };

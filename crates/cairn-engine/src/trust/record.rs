@@ -1,6 +1,6 @@
 //! What is known of one client, and what a kind of task takes. Knows no task.
 
-use crate::{Moment, Span};
+use crate::{KindId, Moment, Span};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub struct Record {
     /// Results in a row that others confirmed, of any kind of task.
     pub row: u32,
     /// The same by kind of task.
-    pub(super) rows: BTreeMap<u32, u32>,
+    pub(super) rows: BTreeMap<KindId, u32>,
     /// So many copies it may begin within the time of a deadline: one less after each error, twice as many after each valid
     /// result.
     pub quota: u32,
@@ -35,7 +35,7 @@ pub struct Record {
 }
 
 impl Record {
-    pub(super) fn fault(&mut self, kind: u32) {
+    pub(super) fn fault(&mut self, kind: KindId) {
         self.row = 0;
         self.rows.remove(&kind);
         // Never none: who gets nothing can never mend its record.
@@ -50,7 +50,7 @@ impl Record {
         self.quota = 1;
     }
 
-    pub(super) fn confirm(&mut self, kind: u32, by_others: bool) {
+    pub(super) fn confirm(&mut self, kind: KindId, by_others: bool) {
         self.valid += 1;
         self.quota = self.quota.saturating_mul(2).min(self.cap);
         if by_others {

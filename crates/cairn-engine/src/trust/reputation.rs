@@ -1,6 +1,7 @@
 //! What is kept of a client for later runs. Knows no task and no token: whoever keeps it says who the client is.
 
 use super::{Distrust, Record};
+use crate::KindId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -41,8 +42,8 @@ fn is_none(count: &u64) -> bool {
 impl Reputation {
     /// What a run knows in the end. Kinds without a name mean nothing elsewhere.
     pub(super) fn of(record: &Record, distrust: &Distrust, kinds: &[String]) -> Reputation {
-        let named = |(&kind, &row): (&u32, &u32)| {
-            let name = kinds.get(kind as usize).filter(|name| !name.is_empty())?;
+        let named = |(&kind, &row): (&KindId, &u32)| {
+            let name = kinds.get(kind.index()).filter(|name| !name.is_empty())?;
             Some((name.clone(), row))
         };
         Reputation {
@@ -64,7 +65,7 @@ impl Reputation {
         let counts = self.agree >= distrust.agree();
         let number = |(name, &row): (&String, &u32)| {
             let number = kinds.iter().position(|kind| kind == name)?;
-            Some((u32::try_from(number).ok()?, row.min(MOST)))
+            Some((KindId::new(number), row.min(MOST)))
         };
         let rows = self.rows.iter().filter(|(name, _)| !name.is_empty());
         let cap = distrust.most.max(1);
@@ -123,7 +124,9 @@ mod tests {
             valid: 90,
             errors: 2,
             row: 40,
-            rows: [(0, 40), (1, 30), (2, 12)].into(),
+            rows: [(0, 40), (1, 30), (2, 12)]
+                .map(|(kind, row)| (KindId(kind), row))
+                .into(),
             quota: distrust.most,
             cap: distrust.most,
             ..Record::default()
@@ -139,7 +142,7 @@ mod tests {
         // The next workflow has other kinds, and in another order.
         let others = ["", "sort", "call", "align"].map(String::from);
         let record = kept.record(&distrust, &others);
-        assert_eq!(record.rows, [(1, 12), (3, 20)].into());
+        assert_eq!(record.rows, [(KindId(1), 12), (KindId(3), 20)].into());
         assert_eq!((record.row, record.valid, record.errors), (20, 90, 2));
         assert_eq!((record.quota, record.cap), (64, 64));
         assert_eq!(record.live, 0);
@@ -165,13 +168,13 @@ mod tests {
         let of = |record: &Record| Reputation::of(record, &distrust, &kinds());
         let (mut liar, mut later) = (good(), good());
         liar.lie();
-        later.confirm(0, true);
+        later.confirm(KindId(0), true);
         let both = of(&liar).then(&of(&later));
         let record = both.record(&distrust, &kinds());
         assert_eq!((record.invalid, record.row, record.quota), (1, 0, 1));
         assert!(record.rows.is_empty());
         // What came after the lie counts as usual.
-        (0..2).for_each(|_| liar.confirm(0, true));
+        (0..2).for_each(|_| liar.confirm(KindId(0), true));
         let after = both.then(&of(&liar));
         assert_eq!(after, of(&liar));
     }

@@ -27,6 +27,12 @@ pub(crate) struct Line<'t> {
     pub(crate) number: u32,
 }
 
+impl Line<'_> {
+    fn span(&self) -> Range<usize> {
+        self.start..self.start + self.text.len()
+    }
+}
+
 impl<'t> Lines<'t> {
     pub(crate) fn new(text: &'t str) -> Lines<'t> {
         Lines {
@@ -73,13 +79,7 @@ impl<'t> Lines<'t> {
     /// The next logical line: one line and those that continue it.
     pub(crate) fn next_logical(&mut self) -> Option<Logical<'t>> {
         let first = self.next_line()?;
-        let mut words = Words {
-            text: self.text,
-            parts: Vec::new(),
-            part: 0,
-            at: first.start,
-            end: first.start + first.text.len(),
-        };
+        let mut words = Words::of_span(self.text, first.span());
         let mut last = first;
         // The backslash is cut off the part that was added last, or off the first line.
         while last.text.ends_with('\\') {
@@ -89,7 +89,7 @@ impl<'t> Lines<'t> {
             }
             // Blank lines and comments between continued lines do not end the statement, as DAGMan reads it.
             let Some(next) = self.next_line() else { break };
-            words.parts.push(next.start..next.start + next.text.len());
+            words.parts.push(next.span());
             last = next;
         }
         Some(Logical {
@@ -154,13 +154,7 @@ pub(crate) enum Quotes {
 impl<'t> Words<'t> {
     /// The words of a text without continuation lines.
     pub(crate) fn of(text: &'t str) -> Words<'t> {
-        Words {
-            text,
-            parts: Vec::new(),
-            part: 0,
-            at: 0,
-            end: text.len(),
-        }
+        Words::of_span(text, 0..text.len())
     }
 
     /// The words of `span` of the same text.

@@ -430,7 +430,7 @@ impl<'t> Parser<'t, '_> {
             }
             "ENV" => {
                 self.one_of(&["SET", "GET"])?;
-                self.anything("environment variables")?;
+                self.anything("list of environment variables")?;
             }
             _ => self.anything("attribute")?,
         }

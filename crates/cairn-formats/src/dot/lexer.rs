@@ -24,6 +24,15 @@ pub(super) struct Wrong {
     pub(super) help: &'static str,
 }
 
+pub(super) fn wrong<T>(
+    at: usize,
+    message: impl Into<String>,
+    help: &'static str,
+) -> Result<T, Wrong> {
+    let message = message.into();
+    Err(Wrong { at, message, help })
+}
+
 pub(super) struct Lexer<'a> {
     text: &'a str,
     /// Where the next token begins, or blanks and comments before it.
@@ -79,11 +88,6 @@ impl<'a> Lexer<'a> {
         token
     }
 
-    fn wrong<T>(&self, at: usize, message: &str, help: &'static str) -> Result<T, Wrong> {
-        let message = message.to_owned();
-        Err(Wrong { at, message, help })
-    }
-
     /// Skips white space and comments: `/* */`, `//` and `#` to the end of the line.
     fn skip_blanks(&mut self) -> Result<(), Wrong> {
         loop {
@@ -98,7 +102,7 @@ impl<'a> Lexer<'a> {
                     Some(length) => self.at += length + 4,
                     None => {
                         let help = "close it with */";
-                        return self.wrong(self.at, "this comment does not end", help);
+                        return wrong(self.at, "this comment does not end", help);
                     }
                 }
             } else {
@@ -121,7 +125,7 @@ impl<'a> Lexer<'a> {
             let c = self.text[self.at..].chars().next().unwrap_or(' ');
             let message = format!("unexpected character '{}'", c.escape_debug());
             let help = "put ids with unusual characters into double quotes";
-            return self.wrong(self.at, &message, help);
+            return wrong(self.at, message, help);
         }
         let word = &self.text[self.at..self.at + length];
         self.at += length;
@@ -143,7 +147,7 @@ impl<'a> Lexer<'a> {
             self.skip_blanks()?;
             if !self.text[self.at..].starts_with('"') {
                 let help = "only quoted strings can be joined by +";
-                return self.wrong(self.at, "there is no string after this +", help);
+                return wrong(self.at, "there is no string after this +", help);
             }
             whole.to_mut().push_str(&self.string()?);
         }
@@ -160,7 +164,7 @@ impl<'a> Lexer<'a> {
         loop {
             match bytes.get(at..) {
                 None | Some([]) => {
-                    return self.wrong(open, "this string does not end", "close it with \"");
+                    return wrong(open, "this string does not end", "close it with \"");
                 }
                 Some([b'"', ..]) => break,
                 Some([b'\\', b'"' | b'\\', ..]) => {
@@ -203,7 +207,7 @@ impl<'a> Lexer<'a> {
                 return Ok(&self.text[open..self.at]);
             }
         }
-        self.wrong(open, "this HTML string does not end", "close it with >")
+        wrong(open, "this HTML string does not end", "close it with >")
     }
 }
 

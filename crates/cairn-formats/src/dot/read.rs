@@ -1,7 +1,7 @@
 //! Reads DOT: the grammar, with an explicit stack instead of recursion. Knows nothing of characters.
 
 use super::label;
-use super::lexer::{Lexer, Token, Wrong};
+use super::lexer::{Lexer, Token, Wrong, wrong};
 use super::spots::Sites;
 use crate::draft::{Draft, mark_at};
 use crate::{Report, Source};
@@ -99,11 +99,6 @@ enum End {
 }
 
 pub(super) type Step = Result<(), Wrong>;
-
-fn wrong<T>(at: usize, message: impl Into<String>, help: &'static str) -> Result<T, Wrong> {
-    let message = message.into();
-    Err(Wrong { at, message, help })
-}
 
 /// A slip for which there is nothing more to say.
 fn slip<T>(at: usize, message: impl Into<String>) -> Result<T, Wrong> {

@@ -136,14 +136,18 @@ impl Programs {
             let Some(task) = task else { continue };
             match program(entry, &listing.transformations, flow, task) {
                 Ok(program) => programs.by_task[task.index()] = Some(Box::new(program)),
-                Err((message, help)) => {
+                Err(Unfit {
+                    message,
+                    help,
+                    cure,
+                }) => {
                     // A transformation that is missing is told once, not for each of its thousand jobs.
                     if refused.insert(entry.name.to_string()) {
                         let at = entry.at.filter(|_| !report.is_full());
                         let place: Place =
                             at.map_or_else(|| source.place(), |at| source.place_at(at));
                         report.error(place, message, help);
-                        report.cured_by(Cure::GiveCommand);
+                        cure.into_iter().for_each(|cure| report.cured_by(cure));
                     }
                 }
             }
@@ -181,20 +185,44 @@ impl Programs {
     }
 }
 
-/// What one job runs, or why not and what to do.
+/// Why a job is not run here, and what to do.
+struct Unfit {
+    message: String,
+    help: &'static str,
+    cure: Option<Cure>,
+}
+
+impl Unfit {
+    /// Mended in the workflow alone.
+    fn new(message: String, help: &'static str) -> Unfit {
+        Unfit {
+            message,
+            help,
+            cure: None,
+        }
+    }
+
+    /// Mended by a command that is given instead.
+    fn by_command(message: String, help: &'static str) -> Unfit {
+        Unfit {
+            cure: Some(Cure::GiveCommand),
+            ..Unfit::new(message, help)
+        }
+    }
+}
+
+/// What one job runs.
 fn program(
     entry: &Entry,
     transformations: &[Transformation],
     flow: &Flow,
     task: TaskId,
-) -> Result<Program, (String, String)> {
+) -> Result<Program, Unfit> {
     let (id, name) = (&entry.id, &entry.name);
     if entry.is_workflow {
         let message = format!("job '{id}' is a workflow of its own, which is not run here");
-        return Err((
-            message,
-            "run it by itself, and its parents before".to_owned(),
-        ));
+        let help = "run it by itself, and its parents before";
+        return Err(Unfit::new(message, help));
     }
     let mut found = transformations.iter().filter(|t| name.means(&t.name));
     // Of several versions one that is here; else the first, to say that it is elsewhere.
@@ -202,7 +230,8 @@ fn program(
     let path = match found {
         Some(t) if t.container => {
             let message = format!("the transformation '{name}' of job '{id}' runs in a container");
-            return Err((message, "give a command that starts it".to_owned()));
+            let help = "give a command that starts it";
+            return Err(Unfit::by_command(message, help));
         }
         Some(Transformation {
             path: Some(path), ..
@@ -216,7 +245,7 @@ fn program(
             let message = format!("the transformation '{name}' of job '{id}' {why}");
             let help = "give it an absolute pfn at the site 'local' in the transformation catalog of the workflow, \
                         or a command that stands for all";
-            return Err((message, help.to_owned()));
+            return Err(Unfit::by_command(message, help));
         }
     };
     let mut first = String::new();
@@ -228,7 +257,7 @@ fn program(
     let quoted = format!("\"{}\"", arguments.replace('"', "\"\""));
     let arguments = split_arguments(&quoted).ok_or_else(|| {
         let message = format!("the quotes in the arguments of job '{id}' do not match");
-        (message, "close them".to_owned())
+        Unfit::new(message, "close them")
     })?;
     let mut environment = found.map_or_else(Environment::new, |t| t.environment.clone());
     // The job's own variables outweigh those of its transformation.

@@ -33,9 +33,7 @@ pub enum PriorityError {
     #[error("{}the profiles of a job are shared by an anchor or an alias, or are no mapping", line(*.0))]
     Tangled(usize),
     /// Tasks of a sweep have no places of their own.
-    #[error(
-        "the tasks of a sweep stand in one place, and cannot have priorities of their own; convert the file to one that writes them out, such as JSON lines, and use that"
-    )]
+    #[error("the tasks of a sweep stand in one place, and cannot have priorities of their own")]
     Sweep,
     /// The new text, read again, is not what it should be. This is a defect of ours; nothing may be written.
     #[error("internal check failed: {0}")]

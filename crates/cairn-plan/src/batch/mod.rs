@@ -20,7 +20,7 @@ mod tests;
 pub use look_ahead::{Ahead, look_ahead};
 pub use state::BatchState;
 
-use crate::budgets::batch::{THOROUGH, USUAL};
+use crate::budgets::batch::{MOST_PICKED, THOROUGH, USUAL};
 use cairn_dag::TaskId;
 use cairn_kernel::{NONE, Puzzle, Work, long, narrow, wide};
 use cairn_theory::game::Standing;
@@ -437,14 +437,11 @@ impl<'d> Batcher<'d> {
 impl Offered {
     /// The best set of `count` tasks of the piece, by local numbers; `None` when it is time to stop.
     fn pick(&mut self, piece: &Puzzle, count: u32, work: &Work<'_>) -> Option<&[u32]> {
-        /// Sets remembered a piece.
-        // A server asks for a few sizes in turn; each set is as long as its size.
-        const MOST: usize = 4;
         let place = match self.picked.iter().position(|p| p.0 == count) {
             Some(place) => place,
             None => {
                 let set = self.sets.of(piece, count as usize, work)?;
-                if self.picked.len() == MOST {
+                if self.picked.len() == MOST_PICKED {
                     self.picked.remove(0);
                 }
                 self.picked.push((count, set));

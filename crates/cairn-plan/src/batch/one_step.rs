@@ -45,7 +45,10 @@ pub(super) fn closure(piece: &Puzzle, work: &mut Work<'_>) -> Option<Closure> {
     let total = u64::from(piece.total());
     let upper = (0..=long(tasks)).map(|t| hull.at(t).min(total) as u32);
     // A task without prizes is in no set of the hull, and comes last: `NONE` is larger than any number.
-    let stage = |v: u32| hull.executed_in(TaskId(v)).map_or(NONE, narrow);
+    let stage = |v: u32| {
+        hull.executed_in(TaskId(v))
+            .map_or(NONE, |piece| narrow(piece.index()))
+    };
     Some(Closure {
         upper: upper.collect(),
         order: greedy::order(piece, stage),

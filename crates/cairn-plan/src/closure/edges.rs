@@ -10,7 +10,8 @@ use super::piece::{Piece, Place, fits};
 use super::scratch::Scratch;
 use super::sides::Side;
 use super::solve::{Tuning, solve};
-use cairn_kernel::{DisjointSets, NONE, Stopped, Work, narrow, wide};
+use crate::hull::PieceId;
+use cairn_kernel::{DisjointSets, Stopped, Work, narrow, wide};
 use rayon::Scope;
 use std::sync::{Mutex, PoisonError};
 
@@ -41,15 +42,15 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// By closure node: the number of its link, counted through all stretches. O(nodes).
-    pub(crate) fn link_of(&self, nodes: usize) -> Vec<u32> {
-        let mut link_of = vec![NONE; nodes];
+    /// By closure node: the piece that its link is, counted through all stretches. O(nodes).
+    pub(crate) fn link_of(&self, nodes: usize) -> Vec<Option<PieceId>> {
+        let mut link_of = vec![None; nodes];
         let mut link = 0;
         for stretch in &self.stretches {
             let mut start = 0;
             for &Link { end, .. } in &stretch.links {
                 for &member in &stretch.members[start..end] {
-                    link_of[wide(member)] = link;
+                    link_of[wide(member)] = Some(PieceId::new(link));
                 }
                 start = end;
                 link += 1;

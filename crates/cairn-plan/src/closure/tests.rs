@@ -18,8 +18,8 @@ fn links(chain: &Chain, nodes: usize) -> Vec<(Gain, Vec<u32>)> {
         .iter()
         .flat_map(|p| p.links.iter().map(|l| l.gain));
     let mut links: Vec<(Gain, Vec<u32>)> = gains.map(|g| (g, Vec::new())).collect();
-    for (node, &link) in chain.link_of(nodes).iter().enumerate() {
-        links[link as usize].1.push(node as u32);
+    for (node, link) in chain.link_of(nodes).iter().enumerate() {
+        links[link.unwrap().index()].1.push(node as u32);
     }
     links
 }

@@ -41,14 +41,14 @@ fn check_chain(dag: &Dag, weights: &Weights, hull: &Hull) {
         let executed = hull.executed_in(task);
         let eligible = hull.eligible_in(task);
         if let Some(piece) = executed {
-            steps[piece].0 += weights.cost(task);
+            steps[piece.index()].0 += weights.cost(task);
             assert!(
                 eligible <= executed,
                 "{task:?} is executed before it is eligible"
             );
         }
         if let Some(piece) = eligible {
-            steps[piece].1 += weights.reward(task);
+            steps[piece.index()].1 += weights.reward(task);
             for &parent in dag.parents(task) {
                 assert!(
                     hull.executed_in(parent) <= eligible,

@@ -58,7 +58,7 @@ const ASLEEP: Duration = Duration::from_secs(3600);
 
 /// How a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ServerEnd {
     /// All is executed.
     Executed,
     /// Something failed, was cancelled or aborted, or a task ended the run.
@@ -160,7 +160,7 @@ impl<'f, P: Position> Desk<'f, P> {
     ///
     /// # Errors
     /// If the store cannot be written: whoever asked is not answered, and asks again when there is a server again.
-    pub(crate) fn run(mut self, inbox: &Receiver<Ask>) -> Result<End, StoreError> {
+    pub(crate) fn run(mut self, inbox: &Receiver<Ask>) -> Result<ServerEnd, StoreError> {
         self.settle_agreed();
         // What the start itself did is on the disk before anybody is answered.
         self.commit()?;
@@ -230,9 +230,9 @@ impl<'f, P: Position> Desk<'f, P> {
     }
 
     /// Whether the server is to end, and how.
-    fn end(&mut self) -> Option<End> {
+    fn end(&mut self) -> Option<ServerEnd> {
         if self.is_stopping {
-            return Some(End::Stopped);
+            return Some(ServerEnd::Stopped);
         }
         let stuck = self.stuck();
         if self.manner.stays || !(self.engine.is_over() || stuck.is_some()) {
@@ -246,15 +246,15 @@ impl<'f, P: Position> Desk<'f, P> {
             return None;
         }
         if let Some(missing) = stuck {
-            return Some(End::Stuck(missing));
+            return Some(ServerEnd::Stuck(missing));
         }
         let count = |standing| self.engine.position().count(standing);
         let undone = [Standing::Failed, Standing::Aborted, Standing::Cancelled];
         let is_whole =
             undone.into_iter().all(|s| count(s) == Some(0)) && self.engine.halted().is_none();
         Some(match is_whole {
-            true => End::Executed,
-            false => End::Failed,
+            true => ServerEnd::Executed,
+            false => ServerEnd::Failed,
         })
     }
 
@@ -345,10 +345,8 @@ impl<'f, P: Position> Desk<'f, P> {
                 let told = self.why_worker(now, &name);
                 self.reply(reply, told);
             }
-            Ask::Counts(who, worker, (task, token), reply) => {
-                let (client, done) = (client_of(who), Outcome::Executed);
-                let counts = worker.is_none_or(|worker| self.is_own(who, worker))
-                    && (self.engine).would_take_from(client, task, token, done);
+            Ask::Counts(who, worker, held, reply) => {
+                let counts = self.counts(who, worker, held);
                 self.reply(reply, counts);
             }
             Ask::WorksOn(client, task, reply) => {
@@ -445,6 +443,13 @@ impl<'f, P: Position> Desk<'f, P> {
     fn is_own(&self, who: Who, worker: WorkerId) -> bool {
         let known = self.engine.workers().get(worker.0 as usize);
         client_of(who).is_none() || known.is_some_and(|w| w.client() == client_of(who))
+    }
+
+    /// Whether it would still count if that attempt were done now, and whoever shows this token may say so.
+    fn counts(&self, who: Who, worker: Option<WorkerId>, (task, token): Held) -> bool {
+        let (client, done) = (client_of(who), Outcome::Executed);
+        worker.is_none_or(|worker| self.is_own(who, worker))
+            && (self.engine).would_take_from(client, task, token, done)
     }
 
     /// Writes down what happened, then answers.

@@ -1,16 +1,16 @@
 //! What a server takes from a flow before the first task runs: kinds, bytes, who may run twice at once. Serves nothing.
 
 use cairn_dag::Flow;
-use cairn_engine::{Copies, numbered};
+use cairn_engine::{Copies, KindId, numbered};
 use std::collections::HashMap;
 
-/// By task the number of its kind, and by kind its name: trust is earned by kind.
-pub fn kinds(flow: &Flow) -> (Vec<u32>, Vec<String>) {
+/// By task its kind, and by kind its name: trust is earned by kind.
+pub fn kinds(flow: &Flow) -> (Vec<KindId>, Vec<String>) {
     let kind = numbered(flow.dag().tasks().map(|t| flow.kind(t)));
     let mut names = Vec::new();
     for task in flow.dag().tasks() {
         // Kinds are numbered as they appear: a new one has the next number.
-        if kind[task.index()] as usize == names.len() {
+        if kind[task.index()].index() == names.len() {
             names.push(flow.kind(task).to_owned());
         }
     }
@@ -73,7 +73,7 @@ mod tests {
         // What lies there, what others make as they say, nothing where nobody knows.
         assert_eq!(weights(&flow), [107, 0, 1100]);
         let names = vec!["cut".to_owned(), "say".to_owned()];
-        assert_eq!(kinds(&flow), (vec![0, 0, 1], names));
+        assert_eq!(kinds(&flow), ([0, 0, 1].map(KindId).to_vec(), names));
         assert!(matches!(copies(&flow), Copies::Of(may) if may == [true, true, false]));
     }
 }

@@ -144,6 +144,33 @@ pub enum WhyFailed {
     Start,
 }
 
+// Two enums, not one: what the wire says stays as it is whatever the engine calls it.
+impl From<WhyFailed> for Cause {
+    fn from(why: WhyFailed) -> Cause {
+        match why {
+            WhyFailed::Exit => Cause::Exit,
+            WhyFailed::Signal => Cause::Signal,
+            WhyFailed::Memory => Cause::Memory,
+            WhyFailed::Time => Cause::Time,
+            WhyFailed::Output => Cause::Output,
+            WhyFailed::Start => Cause::Start,
+        }
+    }
+}
+
+impl From<Cause> for WhyFailed {
+    fn from(cause: Cause) -> WhyFailed {
+        match cause {
+            Cause::Exit => WhyFailed::Exit,
+            Cause::Signal => WhyFailed::Signal,
+            Cause::Memory => WhyFailed::Memory,
+            Cause::Time => WhyFailed::Time,
+            Cause::Output => WhyFailed::Output,
+            Cause::Start => WhyFailed::Start,
+        }
+    }
+}
+
 /// A file that a task made, which was uploaded before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -514,14 +541,7 @@ impl Return {
             Ended::GivenBack => Outcome::GivenBack,
             Ended::Failed => Outcome::Failed {
                 exit: self.exit.unwrap_or(1),
-                cause: match self.cause.unwrap_or(WhyFailed::Exit) {
-                    WhyFailed::Exit => Cause::Exit,
-                    WhyFailed::Signal => Cause::Signal,
-                    WhyFailed::Memory => Cause::Memory,
-                    WhyFailed::Time => Cause::Time,
-                    WhyFailed::Output => Cause::Output,
-                    WhyFailed::Start => Cause::Start,
-                },
+                cause: self.cause.unwrap_or(WhyFailed::Exit).into(),
             },
         }
     }

@@ -88,17 +88,18 @@ struct UnderWay {
     /// Bytes it may take; 0 where nobody said.
     memory: u64,
     /// Why it was asked to end.
-    ending: Option<Ending>,
+    fate: Option<Fate>,
 }
 
+/// What an attempt's end will mean, where that is not what its exit says.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ending {
-    /// It is beyond its limit.
-    Time,
+enum Fate {
+    /// Its time was up.
+    Late,
     /// It takes more memory than it may: so many bytes.
-    Memory(u64),
+    Greedy(u64),
     /// The run ends.
-    Stop,
+    Stopped,
 }
 
 impl<'a, P: Position> Drive<'a, P> {
@@ -254,7 +255,7 @@ impl<'a, P: Position> Drive<'a, P> {
                     false => self.start_some(&mut processes, &mut out),
                 };
             // What ended at once may have ended the whole run by its exit code.
-            self.carry_out(&mut processes, Ending::Stop, &mut out);
+            self.carry_out(&mut processes, Fate::Stopped, &mut out);
             self.hand_over(writer, &mut broken, &mut out);
             if may_go_on {
                 continue;
@@ -273,9 +274,9 @@ impl<'a, P: Position> Drive<'a, P> {
             for ended in ended.drain(..) {
                 self.end(ended, &mut out);
             }
-            self.carry_out(&mut processes, Ending::Stop, &mut out);
+            self.carry_out(&mut processes, Fate::Stopped, &mut out);
             self.engine.wake(self.clock.now(), &mut out);
-            self.carry_out(&mut processes, Ending::Time, &mut out);
+            self.carry_out(&mut processes, Fate::Late, &mut out);
             if last_pulse.elapsed() >= PULSE {
                 last_pulse = Instant::now();
                 self.watch_memory(&mut processes);
@@ -314,7 +315,7 @@ impl<'a, P: Position> Drive<'a, P> {
         }
         // Marked before they are signalled: their ends are nobody's failures, and cost no try.
         let attempts = self.running.values_mut();
-        attempts.for_each(|a| a.ending = Some(Ending::Stop));
+        attempts.for_each(|a| a.fate = Some(Fate::Stopped));
         match stops {
             2 => processes.end_all(),
             _ => processes.kill_all(),
@@ -363,7 +364,7 @@ impl<'a, P: Position> Drive<'a, P> {
             before: Before::default(),
             inputs: 0,
             memory,
-            ending: None,
+            fate: None,
         };
         if let Some((files, id)) = self.files.as_mut().zip(task.frozen()) {
             // As they are before it begins: what changes while it runs is seen by a resume, and the task runs again.
@@ -416,7 +417,7 @@ impl<'a, P: Position> Drive<'a, P> {
 
     /// Kills attempts whose processes have more in memory than their task may take.
     fn watch_memory(&mut self, processes: &mut Processes) {
-        let is_limited = |a: &UnderWay| a.memory > 0 && a.ending.is_none();
+        let is_limited = |a: &UnderWay| a.memory > 0 && a.fate.is_none();
         if !self.limits_memory || !self.running.values().any(is_limited) {
             return;
         }
@@ -425,7 +426,7 @@ impl<'a, P: Position> Drive<'a, P> {
             let group = processes.group(task.0);
             let taken = group.and_then(|group| taken.get(&group)).copied();
             if let Some(taken) = taken.filter(|&taken| taken > attempt.memory) {
-                attempt.ending = Some(Ending::Memory(taken));
+                attempt.fate = Some(Fate::Greedy(taken));
                 // Not asked first: meanwhile it could take all that there is.
                 processes.kill(task.0);
             }
@@ -433,11 +434,11 @@ impl<'a, P: Position> Drive<'a, P> {
     }
 
     /// Ends the attempts that the engine says are to be ended.
-    fn carry_out(&mut self, processes: &mut Processes, why: Ending, out: &mut Outbox) {
+    fn carry_out(&mut self, processes: &mut Processes, why: Fate, out: &mut Outbox) {
         for (_, task, token) in out.kills.drain(..) {
             // It may have ended meanwhile, and another attempt at the task have begun.
             if let Some(attempt) = self.running.get_mut(&task).filter(|a| a.token == token) {
-                attempt.ending.get_or_insert(why);
+                attempt.fate.get_or_insert(why);
                 processes.end(task.0);
             }
         }

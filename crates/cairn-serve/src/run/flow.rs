@@ -14,7 +14,7 @@ use crate::disk::{Disk, DiskSetup, SIZES, Tight, stored, tight, whole_order};
 use crate::found::{About, BY_DISK, Found};
 use crate::store::{FlowRecord, Group, Store, StoreError};
 use cairn_dag::{Flow, TaskId};
-use cairn_engine::{Engine, Frozen, Moment, Needs, Offer, Outbox, Rules, Taken};
+use cairn_engine::{ClassId, Engine, Frozen, Moment, Needs, Offer, Outbox, Rules};
 use cairn_theory::game::Standing;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -109,14 +109,7 @@ pub fn run(
     let mut files = watched_files(flow, &directory, disk.as_ref());
     let boot = boot();
     let is_same_policy = store.meta(POLICY)?.as_ref() == Some(&orders.policy);
-    let record = FlowRecord {
-        digest: flow_digest(flow),
-        fingerprints: flow
-            .dag()
-            .tasks()
-            .map(|t| programs.fingerprint(t))
-            .collect(),
-    };
+    let record = record_of(flow, programs);
     let given = Given {
         flow,
         digest: record.digest,
@@ -137,12 +130,13 @@ pub fn run(
         has_other_commands: resumed.has_other_commands,
     };
     let mut drive = Drive::new(resumed.engine, programs, clock, id.clone(), &store, watch);
+    let tasks = flow.dag().len();
     drive.total = part.len();
     drive.group = resumed.group;
-    drive.course = Some(Course::new(flow.dag().len(), resumed.order));
+    drive.course = Some(Course::new(tasks, resumed.order));
     drive.is_touch = setup.is_touch;
     drive.limits_memory = setup.limits_memory;
-    drive.condensed_after = Some(CONDENSED.max(flow.dag().len()));
+    drive.condensed_after = Some(CONDENSED.max(tasks));
     if let Some(wanted) = &part.wanted {
         drive.engine.leave_out_all_but(wanted);
     }
@@ -152,13 +146,7 @@ pub fn run(
     // Before temporary files go and anything starts: what is missing now is not our doing.
     part.check(&drive.engine, setup.minds_files.then_some(&mut files))?;
     let may_delete = !setup.is_dry && !setup.is_touch;
-    let tight = match disk {
-        Some(disk) => {
-            let known = stored(store.meta(SIZES)?.as_deref());
-            keep_disk(&mut drive, disk, &directory, &known, may_delete)?
-        }
-        None => None,
-    };
+    let tight = keep_disk(&mut drive, disk, &directory, &store, may_delete)?;
     drive.files = setup.minds_files.then_some(files);
     // Nothing is written then, not even that somebody looked: a resume with nothing to do leaves the store as it is.
     if part.is_executed(&drive.engine) {
@@ -219,13 +207,13 @@ fn resume_part<'a>(
 struct Narrow {
     rules: Rules,
     /// The needs that the tasks really have.
-    classes: Vec<u32>,
-    not_now: u32,
+    classes: Vec<ClassId>,
+    not_now: ClassId,
 }
 
 impl Narrow {
     fn new(mut rules: Rules) -> Narrow {
-        let not_now = rules.classes.len() as u32;
+        let not_now = ClassId::new(rules.classes.len());
         rules.classes.push(Needs {
             tags: vec![NOT_NOW.to_owned()],
             ..Needs::default()
@@ -242,7 +230,7 @@ impl Narrow {
     fn to(&mut self, wanted: Option<&[bool]>) -> &Rules {
         if let Some(wanted) = wanted {
             let class = |(task, wanted): (usize, &bool)| match wanted {
-                true => self.classes.get(task).copied().unwrap_or(0),
+                true => self.classes.get(task).copied().unwrap_or_default(),
                 false => self.not_now,
             };
             self.rules.class_of = wanted.iter().enumerate().map(class).collect();
@@ -339,6 +327,15 @@ fn watched_files<'f>(
     DeclaredFiles::new(flow, directory, &|path| temp.contains(path))
 }
 
+/// What a store keeps of a flow and its commands, to see later whether they are the same.
+fn record_of(flow: &Flow, programs: &dyn FlowPrograms) -> FlowRecord {
+    let fingerprints = flow.dag().tasks().map(|t| programs.fingerprint(t));
+    FlowRecord {
+        digest: flow_digest(flow),
+        fingerprints: fingerprints.collect(),
+    }
+}
+
 /// What the store does not know yet.
 struct Change {
     is_new_flow: bool,
@@ -374,19 +371,23 @@ fn tell_what_would_run(drive: &mut Drive<'_, Frozen<'_>>, part: &Part<'_>, order
     }
 }
 
-/// Counts what lies on the disk, and keeps it under the cap. Returns in which order the tasks go, where that is tight.
+/// Counts what lies on the disk, and keeps it under the cap, where there is one to mind. Returns in which order the tasks go, where that is tight.
 fn keep_disk<'a>(
     drive: &mut Drive<'a, Frozen<'_>>,
-    setup: DiskSetup<'a>,
+    setup: Option<DiskSetup<'a>>,
     directory: &dyn Fn(TaskId) -> Option<PathBuf>,
-    known: &Taken,
+    store: &Store,
     may_delete: bool,
 ) -> Result<Option<Tight>, RunError> {
+    let Some(setup) = setup else {
+        return Ok(None);
+    };
+    let known = stored(store.meta(SIZES)?.as_deref());
     let (disk, swept) = Disk::begin(
         setup.layout,
         &mut drive.engine,
         directory,
-        known,
+        &known,
         may_delete,
     )?;
     drive.tell_swept(swept);

@@ -1,7 +1,7 @@
 //! What a flow says of its tasks' needs, as rules for the engine; what can never be fulfilled is found here. Runs nothing.
 
 use cairn_dag::{Flow, TaskId};
-use cairn_engine::{Needs, PoolId, Rules, Span};
+use cairn_engine::{ClassId, Needs, PoolId, Rules, Span};
 use std::collections::{HashMap, HashSet};
 
 /// What is asked of a run beyond what the flow says.
@@ -116,11 +116,11 @@ pub fn rules(flow: &Flow, wishes: &Wishes) -> Result<Rules, RulesError> {
         silence: Span::EVER,
         ..Rules::default()
     };
-    let mut classes: HashMap<Needs, u32> = HashMap::new();
-    classes.insert(Needs::default(), 0);
+    let mut classes: HashMap<Needs, ClassId> = HashMap::new();
+    classes.insert(Needs::default(), ClassId::default());
     for task in dag.tasks() {
         let needs = needs(flow, task, wishes, &limits, &used)?;
-        let next = rules.classes.len() as u32;
+        let next = ClassId::new(rules.classes.len());
         let class = *classes.entry(needs).or_insert_with_key(|needs| {
             rules.classes.push(needs.clone());
             next

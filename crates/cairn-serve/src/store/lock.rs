@@ -17,8 +17,20 @@ const INHERITED: Duration = Duration::from_secs(5);
 // Long beside one try, short beside the start of a run.
 const AGAIN: Duration = Duration::from_millis(2);
 
+/// A folder that is this process's alone, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Said, not left to the closing of the file: a process that is just being started has the file as well until it becomes
+        // another program. What cannot be unlocked is unlocked when that is so.
+        let _ = self.0.unlock();
+    }
+}
+
 /// Takes the folder for this process alone.
-pub(super) fn lock(folder: &Path) -> Result<File, StoreError> {
+pub(super) fn lock(folder: &Path) -> Result<Lock, StoreError> {
     let path = folder.join(LOCK);
     let failed = |e: std::io::Error| StoreError::io(&path, &e);
     let mut options = File::options();
@@ -57,7 +69,7 @@ pub(super) fn lock(folder: &Path) -> Result<File, StoreError> {
         .and_then(|()| file.rewind())
         .and_then(|()| writeln!(file, "{}", std::process::id()))
         .map_err(failed)?;
-    Ok(file)
+    Ok(Lock(file))
 }
 
 /// Whether the process is there and not merely waiting to be buried.
@@ -67,4 +79,21 @@ fn is_alive(pid: u32) -> bool {
         let state = status.rsplit_once(')').map(|(_, rest)| rest.trim_start());
         state.is_some_and(|state| !state.starts_with(['Z', 'X']))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_given_back_is_free_whoever_else_has_the_file_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let held = lock(folder.path()).unwrap();
+        // As a child has it between its fork and its exec.
+        let inherited = held.0.try_clone().unwrap();
+        assert!(lock(folder.path()).is_err());
+        drop(held);
+        lock(folder.path()).unwrap();
+        drop(inherited);
+    }
 }

@@ -9,13 +9,11 @@ use super::{Ground, Where};
 use crate::client::{CallError, Caller};
 use crate::http::types::{
     Attempt, Ended, Exchange, Exchanged, Heartbeat, Join, Joined, Lease, Made, Reason, Return,
-    WhyFailed, Worth,
+    Worth,
 };
 use crate::mutex::lock;
 use crate::spawn::beside;
-use cairn_engine::{
-    Cause, Client, Granted, Outcome, Receipt, Refusal, Request, Task, Token, WorkerId,
-};
+use cairn_engine::{Client, Granted, Outcome, Receipt, Refusal, Request, Task, Token, WorkerId};
 use std::collections::{HashMap, HashSet};
 use std::io::{PipeWriter, Write};
 use std::path::PathBuf;
@@ -134,17 +132,7 @@ pub(super) fn to_return(attempt: Attempt, outcome: Outcome, outputs: Vec<Made>) 
     let (ended, exit, cause) = match outcome {
         Outcome::Executed => (Ended::Executed, None, None),
         Outcome::GivenBack => (Ended::GivenBack, None, None),
-        Outcome::Failed { exit, cause } => {
-            let why = match cause {
-                Cause::Exit => WhyFailed::Exit,
-                Cause::Signal => WhyFailed::Signal,
-                Cause::Memory => WhyFailed::Memory,
-                Cause::Time => WhyFailed::Time,
-                Cause::Output => WhyFailed::Output,
-                Cause::Start => WhyFailed::Start,
-            };
-            (Ended::Failed, Some(exit), Some(why))
-        }
+        Outcome::Failed { exit, cause } => (Ended::Failed, Some(exit), Some(cause.into())),
     };
     Return {
         id: attempt.id,

@@ -5,7 +5,7 @@ use cairn_dag::{Dag, Flow, TaskId};
 use cairn_engine::{Rules, Span, Task};
 use cairn_serve::About;
 use cairn_serve::http::types::Command;
-use cairn_serve::http::{End, Handle, Job, ServeError, Settings, Setup, Tasks, begin, serve};
+use cairn_serve::http::{Handle, Job, ServeError, ServerEnd, Settings, Setup, Tasks, begin, serve};
 use cairn_serve::store::{Store, Sync};
 use cairn_serve::tokens::Tokens;
 use serde_json::Value;
@@ -69,7 +69,7 @@ impl Tasks for Numbered {
 pub(crate) struct Served {
     pub(crate) handle: Handle,
     pub(crate) folder: PathBuf,
-    thread: Option<JoinHandle<Result<End, ServeError>>>,
+    thread: Option<JoinHandle<Result<ServerEnd, ServeError>>>,
     _top: Option<tempfile::TempDir>,
 }
 
@@ -268,7 +268,7 @@ impl Served {
     }
 
     /// How it ended by itself.
-    pub(crate) fn end(mut self) -> End {
+    pub(crate) fn end(mut self) -> ServerEnd {
         self.thread.take().unwrap().join().unwrap().unwrap()
     }
 }

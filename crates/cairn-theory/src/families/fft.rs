@@ -45,11 +45,6 @@ impl Fft {
         1 << self.dimension
     }
 
-    fn place(&self, task: u64) -> (u64, u64) {
-        let level = self.dimension - (task >> self.dimension);
-        (level, task & (self.width() - 1))
-    }
-
     fn number(&self, level: u64, x: u64) -> u64 {
         ((self.dimension - level) << self.dimension) + x
     }
@@ -80,12 +75,9 @@ impl Family for Fft {
         Some((self.dimension + 1) << self.dimension)
     }
 
-    fn level(&self, task: u64) -> u64 {
-        self.place(task).0
-    }
-
-    fn index(&self, task: u64) -> u64 {
-        self.place(task).1
+    fn place(&self, task: u64) -> (u64, u64) {
+        let level = self.dimension - (task >> self.dimension);
+        (level, task & (self.width() - 1))
     }
 
     /// Here numbers begin with the highest level.

@@ -75,12 +75,8 @@ impl Family for EvolvingMesh {
         self.levels.map(before)
     }
 
-    fn level(&self, task: u64) -> u64 {
-        place(task).0
-    }
-
-    fn index(&self, task: u64) -> u64 {
-        place(task).1
+    fn place(&self, task: u64) -> (u64, u64) {
+        place(task)
     }
 
     fn parents(&self, task: u64) -> impl Iterator<Item = u64> {
@@ -144,12 +140,8 @@ impl Family for ReductionMesh {
         Some(before(self.levels))
     }
 
-    fn level(&self, task: u64) -> u64 {
-        place(task).0
-    }
-
-    fn index(&self, task: u64) -> u64 {
-        place(task).1
+    fn place(&self, task: u64) -> (u64, u64) {
+        place(task)
     }
 
     fn parents(&self, task: u64) -> impl Iterator<Item = u64> {

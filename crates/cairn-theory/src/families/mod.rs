@@ -28,11 +28,18 @@ pub trait Family {
     /// How many tasks there are; `None` if they never end.
     fn task_count(&self) -> Option<u64>;
 
-    /// The level of a task, as its family's papers number them.
-    fn level(&self, task: u64) -> u64;
+    /// The level of a task, as its family's papers number them, and its place there, from 0.
+    fn place(&self, task: u64) -> (u64, u64);
 
-    /// The place of a task on its level, from 0.
-    fn index(&self, task: u64) -> u64;
+    /// The level of a task.
+    fn level(&self, task: u64) -> u64 {
+        self.place(task).0
+    }
+
+    /// The place of a task on its level.
+    fn index(&self, task: u64) -> u64 {
+        self.place(task).1
+    }
 
     /// The tasks that `task` waits for, in increasing order.
     fn parents(&self, task: u64) -> impl Iterator<Item = u64>;
@@ -63,7 +70,7 @@ pub trait Family {
         let (mut low, mut high) = (0, self.task_count().unwrap_or(u64::MAX));
         while low < high {
             let middle = low + (high - low) / 2;
-            match (self.level(middle), self.index(middle)).cmp(&(level, index)) {
+            match self.place(middle).cmp(&(level, index)) {
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Equal => return Some(middle),
                 std::cmp::Ordering::Greater => high = middle,

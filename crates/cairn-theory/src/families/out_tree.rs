@@ -7,7 +7,6 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Complete {
     pub(super) arity: u64,
-    pub(super) height: u64,
     /// Nodes in all, and those that have nodes below.
     pub(super) nodes: u64,
     pub(super) inner: u64,
@@ -27,7 +26,6 @@ impl Complete {
         }
         Ok(Complete {
             arity,
-            height,
             nodes,
             inner,
         })
@@ -50,24 +48,16 @@ impl Complete {
         first..first + self.arity
     }
 
-    pub(super) fn level(&self, node: u64) -> u64 {
-        let (mut level, mut node) = (0, node);
-        while node > 0 {
-            node = (node - 1) / self.arity;
-            level += 1;
-        }
-        level
-    }
-
-    /// The place of a node on its level.
-    pub(super) fn index(&self, node: u64) -> u64 {
-        let (mut first, mut width) = (0, 1);
+    /// The level of a node, and its place there.
+    pub(super) fn place(&self, node: u64) -> (u64, u64) {
+        let (mut level, mut first, mut width) = (0, 0, 1);
         // Ends on the last level at the latest, whose width `new` has seen to fit.
         while node - first >= width {
             first += width;
             width *= self.arity;
+            level += 1;
         }
-        node - first
+        (level, node - first)
     }
 }
 
@@ -100,12 +90,8 @@ impl Family for OutTree {
         Some(self.0.nodes)
     }
 
-    fn level(&self, task: u64) -> u64 {
-        self.0.level(task)
-    }
-
-    fn index(&self, task: u64) -> u64 {
-        self.0.index(task)
+    fn place(&self, task: u64) -> (u64, u64) {
+        self.0.place(task)
     }
 
     fn parents(&self, task: u64) -> impl Iterator<Item = u64> {

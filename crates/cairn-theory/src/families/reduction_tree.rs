@@ -38,12 +38,8 @@ impl Family for ReductionTree {
         Some(self.0.nodes)
     }
 
-    fn level(&self, task: u64) -> u64 {
-        self.0.level(task)
-    }
-
-    fn index(&self, task: u64) -> u64 {
-        self.0.index(task)
+    fn place(&self, task: u64) -> (u64, u64) {
+        self.0.place(task)
     }
 
     fn parents(&self, task: u64) -> impl Iterator<Item = u64> {
@@ -80,7 +76,7 @@ impl Family for ReductionTree {
         };
         // Inner nodes below the group's node, then those below elder siblings on the way to the root.
         let mut size = tree.inner;
-        for _ in 0..tree.level(group) {
+        for _ in 0..tree.place(group).0 {
             size = (size - 1) / tree.arity;
         }
         let (mut place, mut node) = (size - 1, group);

@@ -12,7 +12,7 @@ use crate::plural::counted;
 use cairn_dag::{Flow, TaskId};
 use cairn_plan::policy::Rule;
 use cairn_plan::{Plan, Work};
-use cairn_sim::{Crew, Options, Plays, PoolSettings, Ratio, World, joint_ratio, usual_worlds};
+use cairn_sim::{Options, Plays, Ratio, World, joint_ratio, machine, usual_worlds};
 use serde_json::{Map, Value, json};
 
 /// Where policies are played against each other, and how often, checked.
@@ -93,29 +93,10 @@ impl Arena {
     /// This machine, with so many tasks at once.
     pub(crate) fn machine(flow: &Flow, cpus: u32) -> Result<Arena, Failure> {
         let taken = world::durations(None, flow)?;
-        let cores: Vec<u32> = (flow.dag().tasks())
-            // No more than there are: such a task runs alone here, and is not refused.
-            .map(|t| flow.cpus(t).unwrap_or(1).clamp(1, cpus))
-            .collect();
-        let is_wide = cores.iter().any(|&c| c > 1);
-        // Where every task takes one slot a queue is the same world as a pool of one machine, and is played faster.
-        let (world, work) = match is_wide {
-            false => (World::throttled(cpus, cpus), taken.work),
-            true => {
-                let settings = PoolSettings {
-                    workers: 1,
-                    crew: Crew {
-                        cores: cpus,
-                        ..Crew::default()
-                    },
-                    ..PoolSettings::default()
-                };
-                let work = taken.work.with_cores(cores).map_err(world::refused)?;
-                (World::pool(settings), work)
-            }
-        };
+        let cores = flow.dag().tasks().map(|t| flow.cpus(t).unwrap_or(1));
+        let (world, work) = machine(cpus, taken.work, cores).map_err(world::refused)?;
         Ok(Arena {
-            worlds: vec![world.map_err(world::refused)?],
+            worlds: vec![world],
             work,
             seconds: taken.seconds,
             words: format!("{} of this machine", counted(cpus as usize, "slot")),
@@ -176,13 +157,14 @@ pub(crate) fn wanted(
             runs,
         };
         let effort = (contest.runs).map_or_else(|| arena.effort(flow), asked);
+        let (stop, stop_after) = (clock.half().stop(), clock.stop());
         let bout = Bout {
             effort,
             seed: contest.options.seed,
             precision: contest.options.precision,
             threads: None,
-            stop: &clock.half().stop(),
-            stop_after: &clock.stop(),
+            work: Work::until(&stop),
+            after: Work::until(&stop_after),
         };
         let _progress = out.progress("choosing a policy");
         let (picked, choice) = weighed(flow, plan, arena, &bout)?;
@@ -223,14 +205,15 @@ pub(crate) fn glance(
         return Ok(None);
     };
     let half = clock.half();
+    let (stop, stop_after) = (half.half().stop(), half.stop());
     let bout = Bout {
         // A quarter of what is left for choosing and as much for telling: the plan itself is what was asked for.
         effort: Plays::glance(tasks, Rule::ALL.len(), arena.worlds.len()),
         seed: Options::default().seed,
         precision: None,
         threads: None,
-        stop: &half.half().stop(),
-        stop_after: &half.stop(),
+        work: Work::until(&stop),
+        after: Work::until(&stop_after),
     };
     let _progress = out.progress("choosing a policy");
     let (_, choice) = weighed(flow, plan, &arena, &bout)?;
@@ -253,21 +236,21 @@ pub(crate) struct Bout<'a> {
     pub(crate) precision: Option<f64>,
     /// All there are, where none are given.
     pub(crate) threads: Option<usize>,
-    /// Whether the choice must be made now.
-    pub(crate) stop: &'a (dyn Fn() -> bool + Sync),
-    /// Whether it must be done to tell what it gains.
-    pub(crate) stop_after: &'a (dyn Fn() -> bool + Sync),
+    /// What choosing may cost.
+    pub(crate) work: Work<'a>,
+    /// What telling what it gains may cost.
+    pub(crate) after: Work<'a>,
 }
 
 /// Plays the rules against each other: the fastest, unless it hardly gains on path+. The same for any number of threads.
 fn pick(flow: &Flow, plan: &Plan<'_>, arena: &Arena, bout: &Bout<'_>) -> Result<Picked, Failure> {
     let orders = Orders::new(flow.dag(), arena.seconds.as_deref(), Some(plan));
-    let field = Field(orders.candidates(bout.effort.policies, bout.stop));
+    let field = Field(orders.candidates(bout.effort.policies, &mut bout.work.clone()));
     let options = Options {
         runs: bout.effort.runs,
         seed: bout.seed,
         threads: bout.threads,
-        work: Work::until(bout.stop),
+        work: bout.work.clone(),
         ..Options::default()
     };
     field.pick(flow, &arena.work, &arena.worlds, &options)
@@ -285,10 +268,13 @@ impl Field {
         worlds: &[World],
         options: &Options<'_>,
     ) -> Result<Picked, Failure> {
-        let policies: Vec<cairn_sim::Policy> = (self.0.iter())
-            .map(|(rule, order)| cairn_sim::Policy::order(rule.name(), order))
-            .collect();
-        let chosen = cairn_sim::choose(flow.dag(), work, worlds, &policies, options);
+        let contest = cairn_sim::Contest {
+            dag: flow.dag(),
+            work,
+            worlds,
+            options,
+        };
+        let chosen = contest.choose_rule(&self.0);
         world::go_on()?;
         let chosen = chosen.map_err(|e| world::failed(&e, flow))?;
         let (rule, order) = &self.0[chosen.policy];
@@ -314,8 +300,8 @@ pub(crate) fn pick_within_budget(
         seed,
         precision: None,
         threads: None,
-        stop: &stop,
-        stop_after: &stop,
+        work: Work::until(&stop),
+        after: Work::until(&stop),
     };
     pick(flow, plan, arena, &bout)
 }
@@ -338,11 +324,16 @@ pub(crate) fn weighed(
         seed: bout.seed,
         precision: bout.precision,
         threads: bout.threads,
-        work: Work::until(bout.stop_after),
+        work: bout.after.clone(),
         ..Options::default()
     };
-    let (work, worlds) = (&arena.work, &arena.worlds);
-    let studies = cairn_sim::play_afresh(flow.dag(), work, worlds, &policies, &fresh);
+    let contest = cairn_sim::Contest {
+        dag: flow.dag(),
+        work: &arena.work,
+        worlds: &arena.worlds,
+        options: &fresh,
+    };
+    let studies = contest.play_afresh(&policies);
     world::go_on()?;
     let studies = studies.map_err(|e| world::failed(&e, flow))?;
     let choice = Choice {

@@ -39,6 +39,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         &mut Work::until(&clock.half().stop_planning(flow.dag())),
     );
     let stop = clock.stop();
+    let work = &mut Work::until(&stop);
     let effort = match (flags.fast, limits.thorough) {
         (true, _) => BatchEffort::fast(),
         (_, true) => BatchEffort::thorough(),
@@ -46,8 +47,8 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     };
     let mut batcher = Batcher::new(BatchState::new(flow.dag()), &plan.order);
     let (mut value, text) = match flags.requests[..] {
-        [requests] => one(&mut batcher, requests, &effort, &stop, flow, out),
-        _ => several(&batcher, &flags.requests, &effort, &stop, flow),
+        [requests] => one(&mut batcher, requests, &effort, work, flow, out),
+        _ => several(&batcher, &flags.requests, &effort, work, flow),
     };
     read.done.tell(&mut value);
     if !apart.is_empty() {
@@ -65,12 +66,12 @@ fn one(
     batcher: &mut Batcher<'_>,
     requests: usize,
     effort: &BatchEffort,
-    stop: &(dyn Fn() -> bool + Sync),
+    work: &mut Work<'_>,
     flow: &Flow,
     out: &Output,
 ) -> (Value, String) {
     let before = batcher.state().eligible().len();
-    let batch = batcher.choose_until(requests, effort, &mut Work::until(stop));
+    let batch = batcher.choose_until(requests, effort, work);
     let after = before - batch.chosen.len() + batch.gain;
     // Both count what is eligible after the batch: the chosen are gone, and what they open has come.
     let bound = before - batch.chosen.len() + batch.bound;
@@ -101,11 +102,11 @@ fn several(
     batcher: &Batcher<'_>,
     requests: &[usize],
     effort: &BatchEffort,
-    stop: &(dyn Fn() -> bool + Sync),
+    work: &mut Work<'_>,
     flow: &Flow,
 ) -> (Value, String) {
     let before = batcher.state().eligible().len();
-    let ahead = look_ahead(batcher, requests, effort, &mut Work::until(stop));
+    let ahead = look_ahead(batcher, requests, effort, work);
     let batches: Vec<_> = ahead.batches.iter().map(|b| names(flow, b)).collect();
     let mut value = json!({
         "batches": batches, "eligible_before": before, "eligible_after": ahead.eligible, "quality": "heuristic",

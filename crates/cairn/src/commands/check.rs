@@ -10,6 +10,7 @@ use crate::screen;
 use cairn_dag::{Flow, plain};
 use cairn_formats::{Format, Jobs, Report, Severity};
 use serde_json::json;
+use std::path::Path;
 use std::sync::Arc;
 
 /// What was found of an input that can be planned.
@@ -63,7 +64,7 @@ pub(crate) fn run(input: &cli::Input, out: &Output) -> Result<(), Failure> {
         return out.done(&value, "");
     }
     text += &match &found {
-        Some(found) => summary(input, found),
+        Some(found) => summary(&input.file, found),
         None => format!(
             "{}: not usable, {}\n",
             screen::path(&input.file),
@@ -77,15 +78,14 @@ pub(crate) fn run(input: &cli::Input, out: &Output) -> Result<(), Failure> {
     }
 }
 
-fn summary(input: &cli::Input, found: &Found) -> String {
+fn summary(file: &Path, found: &Found) -> String {
     let dag = found.flow.dag();
     let tasks = counted(dag.len(), "task");
     let arcs = counted(dag.arc_count(), "arc");
     let name = found.format.name();
     let run = runs(found);
     let words = format!("ok, {name}, {tasks}, {arcs}, acyclic; {run}");
-    let file = screen::path(&input.file).to_string();
-    layout::heading(&file, &words, layout::width())
+    layout::heading(&screen::path(file), &words, layout::width())
 }
 
 /// Whether `cairn run` could begin with it.

@@ -234,7 +234,7 @@ impl<'f> Room<'f> {
         caps: Option<&'f Disk>,
         read: &'f Read,
         folder: &Path,
-        stop: &(dyn Fn() -> bool + Sync),
+        work: &Work<'_>,
         out: &Output,
     ) -> Result<Option<Room<'f>>, Failure> {
         let Some(caps) = caps else {
@@ -252,10 +252,10 @@ impl<'f> Room<'f> {
         }
         let (flow, storage) = (&read.flow, &model.files.storage);
         let dag = flow.dag();
-        if let Some(bound) = more_than(dag, storage, cap.bytes, &mut Work::until(stop)) {
+        if let Some(bound) = more_than(dag, storage, cap.bytes, &mut work.unmetered()) {
             // Any order to begin with: none is within the cap, and one that takes little is told.
             let order = dag.topological_order();
-            let mut lean = lean_order(dag, storage, order, &mut Work::until(stop));
+            let mut lean = lean_order(dag, storage, order, &mut work.unmetered());
             if lean.bound.bytes < bound.bytes {
                 lean.bound = bound;
             }
@@ -282,7 +282,7 @@ fn too_small(lean: &Lean, cap: DiskCap, caps: &Disk, proof: &str) -> Failure {
 pub(crate) fn prepare<'f>(
     room: Room<'f>,
     wanted: &[TaskId],
-    stop: &(dyn Fn() -> bool + Sync),
+    work: &Work<'_>,
     out: &Output,
 ) -> Result<Ground<'f>, Failure> {
     let Room {
@@ -294,7 +294,7 @@ pub(crate) fn prepare<'f>(
     let flow = &read.flow;
     let progress = out.progress("planning for the disk");
     let storage = &model.files.storage;
-    let lean = lean_order(flow.dag(), storage, wanted, &mut Work::until(stop));
+    let lean = lean_order(flow.dag(), storage, wanted, &mut work.unmetered());
     drop(progress);
     // Made whether or not the cap is kept: the answer and its certificate name it as well.
     let proof = model.proof(flow, &lean);
@@ -452,12 +452,12 @@ pub(crate) struct Planned<'f> {
 pub(crate) fn plan<'f>(
     room: Room<'f>,
     wanted: &[TaskId],
-    stop: &(dyn Fn() -> bool + Sync),
+    work: &Work<'_>,
     out: &Output,
 ) -> Result<Planned<'f>, Failure> {
     let flow = &room.read.flow;
     let dag = flow.dag();
-    let ground = prepare(room, wanted, stop, out)?;
+    let ground = prepare(room, wanted, work, out)?;
     let order = ground.keeper(ground.cap.bytes).follow(dag, wanted);
     let peak = ground.storage().peak(&order);
     // From the least that can be kept to what the order would take freely: beyond, no cap changes anything.
@@ -468,7 +468,7 @@ pub(crate) fn plan<'f>(
         wanted,
         keeper,
         ground.lean.peak..=free,
-        &mut Work::until(stop),
+        &mut work.unmetered(),
     );
     Ok(Planned {
         assumed: ground.model.assumed(flow),

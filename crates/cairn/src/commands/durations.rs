@@ -20,13 +20,13 @@ pub(crate) struct Weighted {
 }
 
 impl Weighted {
-    pub(crate) fn new(flow: &Flow, stop: &(dyn Fn() -> bool + Sync)) -> Result<Weighted, Failure> {
+    pub(crate) fn new(flow: &Flow, work: &mut Work<'_>) -> Result<Weighted, Failure> {
         let dag = flow.dag();
         let seconds = all_seconds(flow)?;
         let (weights, scale) =
             Weights::from_seconds(dag.len(), &seconds).map_err(|e| refused(&e, flow))?;
-        let (order, hull) = weighted_order(dag, &weights, &mut Work::until(stop))
-            .map_err(|e| Failure::usage(e.to_string(), ""))?;
+        let (order, hull) =
+            weighted_order(dag, &weights, work).map_err(|e| Failure::usage(e.to_string(), ""))?;
         Ok(Weighted {
             order,
             weights,
@@ -77,7 +77,7 @@ fn all_seconds(flow: &Flow) -> Result<Vec<f64>, Failure> {
 fn refused(error: &WeightError, flow: &Flow) -> Failure {
     let message = match error {
         WeightError::BadSeconds { task, seconds } => {
-            let name = flow.shown(TaskId::new(*task));
+            let name = flow.shown(*task);
             format!("task '{name}' has the duration {seconds}")
         }
         other => other.to_string(),
@@ -124,19 +124,8 @@ impl OverTime {
 
     /// Pairs [executed seconds, tasks made eligible by then], one for each moment at which there are more.
     fn steps(&self, moments: &[u64]) -> Value {
-        let mut steps = vec![(0u64, self.over.sources)];
-        for &moment in moments {
-            match steps.last_mut() {
-                // Several at one moment are one step of the curve.
-                Some((last, made)) if *last == moment => *made += 1,
-                _ => {
-                    let made = steps.last().map_or(0, |s| s.1);
-                    steps.push((moment, made + 1));
-                }
-            }
-        }
-        let pair = |&(moment, made): &(u64, u64)| json!([self.seconds(moment.into()), made]);
-        steps.iter().map(pair).collect()
+        let pair = |(moment, made): (u64, u64)| json!([self.seconds(moment.into()), made]);
+        self.over.steps(moments).into_iter().map(pair).collect()
     }
 
     pub(crate) fn text(&self) -> String {

@@ -11,11 +11,11 @@ use super::world;
 use super::worth;
 use crate::cli::{self, Policy, Wanted};
 use crate::failure::Failure;
-use crate::limits::{self, Clock};
+use crate::limits::{self, Clock, PLANNING};
 use crate::logs;
 use crate::output::Output;
 use cairn_dag::{Flow, TaskId};
-use cairn_plan::Plan;
+use cairn_plan::{Plan, Work};
 use cairn_serve::http::Handle;
 use cairn_serve::{About, Found};
 use cairn_sim::{Glimpse, Plays, Sighting};
@@ -26,10 +26,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
-
-/// The longest that an order is looked for.
-// As the commands' own `--time-limit`, where nobody is asked.
-const PLANNING: Duration = Duration::from_secs(60);
 
 /// So often it is looked who is there while a run goes on.
 // A judgement: workers come and go in seconds at the fastest, and asking costs the server a message.
@@ -164,7 +160,7 @@ impl Lookout {
                     }
                 };
                 // One thread: the others are for tasks.
-                lookout.look(Some(1), &stop, &settle, &mut |found| {
+                lookout.look(Some(1), &Work::until(&stop), &settle, &mut |found| {
                     has_told.store(true, Ordering::Relaxed);
                     drop(send.send(found));
                 });
@@ -213,7 +209,7 @@ impl Lookout {
                 is_over() || is_late()
             };
             // What cannot be simulated stays as it is: it is looked at again with other workers.
-            if let Ok(Some(found)) = again(&self.flow, &seen, &left, &stop) {
+            if let Ok(Some(found)) = again(&self.flow, &seen, &left, &Work::until(&stop)) {
                 tell(found);
             }
             looked = Some(seen.clone());
@@ -226,7 +222,7 @@ impl Lookout {
         let stop = Clock::lasting(PLANNING).stop();
         let mut best = None;
         if self.is_long() {
-            self.look(None, &stop, &|| (), &mut |found: Found| {
+            self.look(None, &Work::until(&stop), &|| (), &mut |found: Found| {
                 let order = found.order.or_else(|| best.take().map(|(order, _)| order));
                 best = order.map(|order| (order, found.about));
             });
@@ -238,14 +234,14 @@ impl Lookout {
     fn look(
         &self,
         threads: Option<usize>,
-        stop: &(dyn Fn() -> bool + Sync),
+        work: &Work<'_>,
         settle: &dyn Fn(),
         tell: &mut dyn FnMut(Found),
     ) {
         let learnt = (self.earlier.as_deref()).and_then(|state| logs::learnt(&self.flow, state));
         let flow = learnt.as_ref().map_or(&*self.flow, |learnt| &learnt.flow);
         let dag = flow.dag();
-        let plan = orders::usual(flow, stop);
+        let plan = orders::usual(flow, &mut work.unmetered());
         let seconds = flow.imputed_seconds();
         let orders = Orders::new(dag, seconds.as_deref(), Some(&plan));
         let asked = name(&self.policy);
@@ -293,8 +289,8 @@ impl Lookout {
                 seed: SEED,
                 precision: None,
                 threads,
-                stop,
-                stop_after: stop,
+                work: work.clone(),
+                after: work.clone(),
             };
             auto::weighed(flow, &plan, &arena, &bout)
         });

@@ -15,7 +15,7 @@ pub(crate) fn make<'f>(
     clock: &Clock,
 ) -> Plan<'f> {
     let stop = clock.stop_planning(flow.dag());
-    plan(flow, choices, &limits.effort(), &stop)
+    plan(flow, choices, &limits.effort(), &mut Work::until(&stop))
 }
 
 /// The same within any limits.
@@ -23,10 +23,10 @@ pub(crate) fn plan<'f>(
     flow: &'f Flow,
     choices: cli::Choices,
     effort: &cairn_plan::PlanEffort,
-    stop: &(dyn Fn() -> bool + Sync),
+    work: &mut Work<'_>,
 ) -> Plan<'f> {
     let dag = flow.dag();
-    let mut plan = cairn_plan::plan(dag, effort, &mut Work::until(stop));
+    let mut plan = cairn_plan::plan(dag, effort, work);
     let order = std::mem::take(&mut plan.order);
     let blocks = plan.survey().blocks();
     plan.order = tied(flow, order, choices, &Weights::unit(dag.len()), blocks);
@@ -34,12 +34,12 @@ pub(crate) fn plan<'f>(
 }
 
 /// The same as where no flag says otherwise.
-pub(crate) fn usual<'f>(flow: &'f Flow, stop: &(dyn Fn() -> bool + Sync)) -> Plan<'f> {
+pub(crate) fn usual<'f>(flow: &'f Flow, work: &mut Work<'_>) -> Plan<'f> {
     plan(
         flow,
         cli::Choices::default(),
         &cairn_plan::PlanEffort::default(),
-        stop,
+        work,
     )
 }
 
@@ -103,12 +103,8 @@ impl<'a> Orders<'a> {
     }
 
     /// The orders among which `auto` chooses: those of the first rules.
-    pub(crate) fn candidates(
-        &self,
-        most: usize,
-        stop: &(dyn Fn() -> bool + Sync),
-    ) -> Vec<(Rule, Vec<TaskId>)> {
-        self.rules().candidates(most, &mut Work::until(stop))
+    pub(crate) fn candidates(&self, most: usize, work: &mut Work<'_>) -> Vec<(Rule, Vec<TaskId>)> {
+        self.rules().candidates(most, work)
     }
 }
 

@@ -185,12 +185,18 @@ fn find<'a>(
     let (flags, limits) = (&settings.flags, &settings.limits);
     let (flow, dag) = (&read.flow, read.flow.dag());
     let folder = input::folder(&flags.input);
-    let room = Room::new(settings.disk.as_ref(), read, folder, &clock.stop(), out)?;
+    let room = Room::new(
+        settings.disk.as_ref(),
+        read,
+        folder,
+        &Work::until(&clock.stop()),
+        out,
+    )?;
     let contest = settings.contest.as_ref();
     let arena = contest.map(|c| c.arena(flow, out)).transpose()?;
     let progress = out.progress("planning");
     let stop = clock.stop_planning(dag);
-    let weighted = (flags.durations).then(|| Weighted::new(flow, &stop));
+    let weighted = (flags.durations).then(|| Weighted::new(flow, &mut Work::until(&stop)));
     let weighted = weighted.transpose()?;
     let planning = auto::planning_time(contest, clock);
     let plan = orders::make(flow, flags.choices, limits, &planning);
@@ -219,7 +225,7 @@ fn find<'a>(
     }
     let mut disk: Option<Planned<'_>> = None;
     if let Some(room) = room {
-        let found = disk::plan(room, &reached.order, &clock.stop(), out)?;
+        let found = disk::plan(room, &reached.order, &Work::until(&clock.stop()), out)?;
         reached = reach(dag, found.order.clone());
         disk = Some(found);
     }

@@ -344,7 +344,8 @@ fn pieces(
 
 fn refused(error: &PriorityError) -> Failure {
     let help = match error {
-        PriorityError::NoPlace(_) => {
+        // Every writer writes the tasks of a sweep out.
+        PriorityError::NoPlace(_) | PriorityError::Sweep => {
             "convert it first, for example: cairn convert FILE flow.toml; or take the numbers from cairn plan --json"
         }
         PriorityError::Tangled(_) => {

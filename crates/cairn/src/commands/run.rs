@@ -25,10 +25,10 @@ use crate::limits;
 use crate::output::Output;
 use crate::screen;
 use cairn_dag::{Flow, TaskId, plain};
-use cairn_engine::{Keeper, Offer, Rules};
+use cairn_engine::{Keeper, Offer, Rules, Taken};
 use cairn_formats::{Format, Source, closest};
 use cairn_serve::DiskSetup;
-use cairn_serve::run::{FlowSetup, Orders, Summary, Wishes, machine_memory};
+use cairn_serve::run::{FlowPrograms, FlowSetup, Orders, Summary, Wishes, machine_memory};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -61,6 +61,13 @@ fn run_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let caps = settings.disk.as_ref();
     let say = |line: &str| out.remark(line);
     let layout = disk::layout(caps, &part, minds_files, &quick, &say)?;
+    // What touches writes nothing, and what failed before only a state knows: no cap is in their way.
+    let is_new = !settings.has_state() && !flags.touch && !flags.rerun_failed;
+    if let Some(layout) = layout.as_ref().filter(|_| is_new) {
+        let folder = |task| programs.directory(task);
+        let known = Taken::default();
+        part.refuse_new(caps, layout, &whole.is_executed, &folder, &known)?;
+    }
     let planner = |keeper: &mut Keeper, time| part.plan(caps, keeper, time);
     let reported = flags.report.as_ref().map(|_| rules.clone());
     // After everything that can be refused: a folder for the state is made only for a run that begins.

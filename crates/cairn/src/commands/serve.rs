@@ -28,8 +28,8 @@ use cairn_dag::{Flow, TaskId, plain};
 use cairn_engine::{Expected, Keeper, Placing, Position, Rules, Span};
 use cairn_formats::{Format, Jobs, Template};
 use cairn_serve::http::{
-    self, Allowed, Beforehand, BeginError, Begun, DiskNews, End, Handle, ServeError, ServedDisk,
-    Tasks,
+    self, Allowed, Beforehand, BeginError, Begun, DiskNews, Handle, ServeError, ServedDisk,
+    ServerEnd, Tasks,
 };
 use cairn_serve::run::{WhyAgain, Wishes};
 use cairn_serve::store::{FILE, Store, Sync};
@@ -102,10 +102,15 @@ impl Settings {
             flags,
         };
         // A state that is there may have more tokens than are asked for now: it is asked when it is open.
-        if !settings.flags.state.join(FILE).exists() {
+        if !settings.has_state() {
             settings.asked().check()?;
         }
         Ok(settings)
+    }
+
+    /// Whether an earlier server left its state.
+    fn has_state(&self) -> bool {
+        self.flags.state.join(FILE).exists()
     }
 
     /// What is asked of volunteers.
@@ -162,7 +167,7 @@ fn refused(error: &BeginError) -> Failure {
         BeginError::OtherFlow(_) => {
             Failure::of(error, "give the workflow a state of its own with --state")
         }
-        BeginError::Cap(unkept) => Failure::of(unkept, plain(&unkept.cure)),
+        BeginError::Cap(unkept) => on_disk::no_order(unkept),
     }
 }
 
@@ -225,8 +230,13 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let said = RefCell::new(Vec::new());
     let say = |line: &str| said.borrow_mut().push(line.to_owned());
     let layout = on_disk::layout(caps, &part, minds_files, &quick, &say)?;
-    // After what flags and workflow alone can be refused for. Whether the cap does is the keeper's word, which must know what a state
-    // has executed already.
+    let watch = watch(flags, &flow, &say)?;
+    if let Some(layout) = layout.as_ref().filter(|_| !settings.has_state()) {
+        let known = watch.memory.files();
+        part.refuse_new(caps, layout, &whole.is_executed, &directory, known)?;
+    }
+    // After what flags and workflow alone can be refused for. Whether the cap does where tasks were executed before, or where that
+    // takes long to see, is the keeper's word, which knows what a state has.
     let mut store = Store::create_or_open(&flags.state, Sync::Full).map_err(|e| unusable(&e))?;
     let (tokens, policy) = see_to_volunteers(settings, &flow, &mut rules, &mut store)?;
     let planner = |keeper: &mut Keeper, time| part.plan(caps, keeper, time);
@@ -251,7 +261,7 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
         about: lookout.about_quick(),
         // What opens most together is the theory's question; other policies go by their order.
         batches: flags.policy == cli::Wanted::Given(cli::Policy::Ic),
-        watch: watch(flags, &flow, &say)?,
+        watch,
     };
     let mut begun = http::begin(&mut store, setup, quick).map_err(|e| refused(&e))?;
     policy.map_or(Ok(()), |policy| policy.keep(&mut store))?;
@@ -450,21 +460,21 @@ fn serve<P: Position + Send>(
         ServeError::Clear(_) => in_clear(&error),
         error => unusable(&error),
     })? {
-        End::Executed => {
+        ServerEnd::Executed => {
             let value = json!({ "done": true, "failed": false });
             out.done(&value, "all tasks are executed\n")
         }
-        End::Failed => {
+        ServerEnd::Failed => {
             let text = "some tasks failed or were given up: `cairn export` tells which\n";
             out.done(&json!({ "done": true, "failed": true }), text)?;
             Err(Failure::No)
         }
-        End::Stuck(missing) => {
+        ServerEnd::Stuck(missing) => {
             let text = format!("{}\n", on_disk::stuck(missing));
             out.done(&json!({ "done": false, "missing_bytes": missing }), &text)?;
             Err(Failure::No)
         }
-        End::Stopped => {
+        ServerEnd::Stopped => {
             out.remark("stopped: the same command goes on");
             Err(Failure::Code(INTERRUPTED_CODE))
         }

@@ -16,7 +16,7 @@ use crate::plural::counted;
 use crate::screen;
 use crate::spare;
 use cairn_dag::TaskId;
-use cairn_plan::{Plan, cap};
+use cairn_plan::{Plan, Work, cap};
 use cairn_show::{
     Captioned, DagDrawing, EligibilityCurves, Figure, Line, Lines, Page, Series, ShowError, Table,
     Tradeoff, TradeoffPoint,
@@ -76,7 +76,13 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let clock = limits.clock();
     let read = input::read_rest(&flags.input, &flags.executed, out)?;
     let folder = input::folder(&flags.input);
-    let room = Room::new(disk.as_ref(), &read, folder, &clock.stop(), out)?;
+    let room = Room::new(
+        disk.as_ref(),
+        &read,
+        folder,
+        &Work::until(&clock.stop()),
+        out,
+    )?;
     let progress = out.progress("planning");
     let mut plan = orders::make(&read.flow, flags.choices, limits, &clock);
     // Steps are marked as optimal only where the checker proves it.
@@ -85,7 +91,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     drop(progress);
     if let Some(room) = room {
         let wanted = gallery.shown.first().map_or(&plan.order, |s| &s.order);
-        let found = disk::plan(room, wanted, &clock.stop(), out)?;
+        let found = disk::plan(room, wanted, &Work::until(&clock.stop()), out)?;
         gallery.disk = Some(found);
     }
     if is_interrupted() {

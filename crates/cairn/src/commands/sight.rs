@@ -1,9 +1,10 @@
 //! What the page of a run shows beside the run itself: the dag in boxes, and the bound that is proved. Runs nothing.
 
 use super::family::{Wanted, called};
-use crate::limits::Clock;
+use crate::limits::{Clock, PLANNING};
 use cairn_dag::{Dag, Flow};
 use cairn_engine::{Implicit, Position, Task};
+use cairn_plan::Work;
 use cairn_serve::http::Sight;
 use cairn_serve::live::{Bound, DagMap, Subject, few, profile};
 use cairn_show::{Boxes, DagDrawing, Nodes};
@@ -14,9 +15,6 @@ use std::time::Duration;
 /// So many boxes at the most; or twice as many single tasks.
 // Chosen by eye: a page can be zoomed, so that it holds five times what a printed figure does.
 const BOXES: usize = 250;
-/// The longest that a bound is looked for.
-// As whoever looks for orders has.
-const PLANNING: Duration = Duration::from_secs(60);
 
 /// A flow as a page sees it.
 pub(crate) struct Seen {
@@ -40,22 +38,19 @@ impl Seen {
     }
 }
 
-fn bound(plan: &cairn_plan::Plan<'_>) -> Bound {
+/// By a plan whose order nobody asks for: so no ties in it are broken.
+fn bound(flow: &Flow, work: &mut Work<'_>) -> Bound {
+    let effort = cairn_plan::PlanEffort::default();
+    let plan = cairn_plan::plan(flow.dag(), &effort, work);
     Bound {
-        eligible: plan.bound.clone(),
+        eligible: plan.bound,
         verdict: plan.verdict,
     }
 }
 
 /// What no order exceeds, as far as it is found in that time.
 pub(crate) fn bound_within(flow: &Flow, time: Duration) -> Bound {
-    let stop = Clock::lasting(time).stop();
-    let plan = cairn_plan::plan(
-        flow.dag(),
-        &cairn_plan::PlanEffort::default(),
-        &mut cairn_plan::Work::until(&stop),
-    );
-    bound(&plan)
+    bound(flow, &mut Work::until(&Clock::lasting(time).stop()))
 }
 
 impl Sight for Seen {
@@ -79,13 +74,8 @@ impl Sight for Seen {
             std::thread::spawn(move || {
                 let is_late = Clock::lasting(PLANNING).stop();
                 let stop = || is_late() || is_over.load(Ordering::Relaxed);
-                let plan = cairn_plan::plan(
-                    flow.dag(),
-                    &cairn_plan::PlanEffort::default(),
-                    &mut cairn_plan::Work::until(&stop),
-                );
                 // Nobody else sets it: the flag above lets one thread begin.
-                let _ = found.set(Some(Arc::new(bound(&plan))));
+                let _ = found.set(Some(Arc::new(bound(&flow, &mut Work::until(&stop)))));
             });
         }
         self.bound.get().cloned().flatten()

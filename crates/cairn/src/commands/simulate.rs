@@ -23,7 +23,7 @@ use crate::output::Output;
 use crate::screen;
 use crate::spare;
 use cairn_dag::TaskId;
-use cairn_plan::Plan;
+use cairn_plan::{Plan, Work};
 use cairn_sim::Options;
 
 const KINDS: [Kind; 4] = [Kind::Svg, Kind::Png, Kind::Html, Kind::Json];
@@ -177,7 +177,13 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     cairn_sim::check(dag, &scene.work, &scene.world, options.seed)
         .map_err(|e| world::failed(&e, flow))?;
     let folder = input::folder(&flags.input);
-    let room = Room::new(settings.disk.as_ref(), &read, folder, &clock.stop(), out)?;
+    let room = Room::new(
+        settings.disk.as_ref(),
+        &read,
+        folder,
+        &Work::until(&clock.stop()),
+        out,
+    )?;
     let plan = settings.planned(&read, &clock, out)?;
     let is_auto = flags.policies.contains(&Contender::Listed(Wanted::Auto));
     let chosen = match &plan {
@@ -222,7 +228,9 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         Ok(Steady { price, study })
     });
     let report = Report {
-        flags,
+        deadline: flags.questions.deadline,
+        price: flags.questions.price,
+        tells_results: volunteers::is_told(&flags.volunteers),
         fitted: settings.world.fitted(),
         steady: steady.transpose()?,
         read: &read,

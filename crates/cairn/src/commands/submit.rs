@@ -75,6 +75,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         return out.done(&json!({ "cancelled": 0 }), &text);
     }
     let to = To::new(settings, &folder)?;
+    let is_new = before.is_none();
     let taken_up =
         (before.map(|names| taken_up(&flow, &names, &mut is_executed, &folder))).transpose()?;
     let files = (settings.disk.as_ref().filter(|_| !flags.slurm.cancel)).map(|caps| {
@@ -83,8 +84,8 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
             wanted: None,
             safety: flags.safety,
         };
-        let is_here = names_real_files(whole.format);
-        Shelved::new(caps, part, &jobs, is_here, &here, out)
+        let jobs = (&jobs, names_real_files(whole.format));
+        Shelved::new(caps, part, jobs, (&is_executed, is_new), &here, out)
     });
     let files = files.transpose()?;
     let handed = |order: &[TaskId]| {

@@ -367,14 +367,9 @@ pub(crate) fn go_on() -> Result<(), Failure> {
 /// The error with names instead of numbers of tasks.
 pub(crate) fn failed(error: &SimulateError, flow: &Flow) -> Failure {
     let message = match error {
-        SimulateError::TaskTooLarge {
-            task,
-            of,
-            needs,
-            has,
-        } => {
+        SimulateError::TaskTooLarge { task, cores, has } => {
             let task = flow.shown(*task);
-            format!("task '{task}' needs {needs} {of}, but a worker has {has}")
+            format!("task '{task}' needs {cores} cores, but a worker has {has}")
         }
         SimulateError::NeverFinishes(long) => long.words(&flow.shown(long.task)),
         other => other.to_string(),

@@ -92,7 +92,7 @@ pub(crate) struct TaskPicture {
 impl<P: Position> Desk<'_, P> {
     pub(super) fn picture(&self) -> Picture {
         let engine = &self.engine;
-        let all = || (engine.workers().numbered()).map(|(id, w)| (WorkerId(id as u32), w));
+        let all = || (engine.workers().numbered()).map(|(id, w)| (WorkerId::new(id), w));
         let here = all().filter(|(_, w)| w.is_here);
         // By number, which is the order in which they came: the end of the list is the newest.
         let gone: Vec<_> = all().filter(|(_, w)| !w.is_here).collect();
@@ -106,11 +106,11 @@ impl<P: Position> Desk<'_, P> {
         let workers: Vec<_> = here.chain(gone).map(known).collect();
         let learnt = |(id, ..): &(WorkerId, Worker, Option<Record>)| {
             let dispatch = engine.dispatch()?;
-            let (book, client) = (dispatch.book(), dispatch.client(id.0));
+            let (book, who) = (dispatch.book(), dispatch.known_as(*id));
             Some(Learnt {
-                speed: book.speed(client),
-                turnaround: book.turnaround(client),
-                reliability: book.reliability(client),
+                speed: book.speed(who),
+                turnaround: book.turnaround(who),
+                reliability: book.reliability(who),
             })
         };
         Picture {
@@ -141,8 +141,8 @@ impl<P: Position> Desk<'_, P> {
         let here = engine.workers().numbered().filter(|(_, w)| w.is_here);
         let here: Vec<(usize, &Worker)> = here.collect();
         let speeds = here.iter().flat_map(|(number, worker)| {
-            let client = dispatch.client(*number as u32);
-            let speed = dispatch.book().speed(client);
+            let who = dispatch.known_as(WorkerId::new(*number));
+            let speed = dispatch.book().speed(who);
             std::iter::repeat_n(speed, worker.offer.cpus.min(PROCESSORS) as usize)
         });
         let came = engine.workers().len() as u64;
@@ -159,14 +159,14 @@ impl<P: Position> Desk<'_, P> {
     pub(super) fn left(&self) -> Option<Left> {
         let engine = &self.engine;
         let dispatch = engine.dispatch()?;
-        let tasks = || (0..dispatch.tasks()).map(|t| Task(t.into()));
+        let tasks = || dispatch.tasks().map(Task::from);
         let is_over = |task: Task| {
             let standing = engine.position().standing(task);
             standing.is_ok_and(Standing::is_settled)
         };
         Some(Left {
             is_over: tasks().map(is_over).collect(),
-            seconds: (0..dispatch.tasks()).map(|t| dispatch.expects(t)).collect(),
+            seconds: dispatch.tasks().map(|t| dispatch.expects(t)).collect(),
             rank: tasks().map(|task| engine.order().rank(task)).collect(),
         })
     }

@@ -82,24 +82,23 @@ pub(super) fn not_in_words(
     known: &[(WorkerId, String)],
     tasks: &dyn Tasks,
 ) -> (&'static str, String) {
+    let lacks = |what: &'static str, needs, has| {
+        let text = format!("has {} of {what}, {} are needed", size(has), size(needs));
+        (what, text)
+    };
+    let busy = |what, needs, free| {
+        let text = format!(
+            "busy: {} of {what} needed, {} free",
+            size(needs),
+            size(free)
+        );
+        ("busy", text)
+    };
     match why {
         WhyNot::NoCpus => ("no-cpus", "offers no processor".to_owned()),
-        WhyNot::Memory { needs, has } => {
-            let text = format!("has {} of memory, {} are needed", size(*has), size(*needs));
-            ("memory", text)
-        }
-        WhyNot::Disk { needs, has } => {
-            let text = format!("has {} of disk, {} are needed", size(*has), size(*needs));
-            ("disk", text)
-        }
-        WhyNot::DiskTaken { needs, free } => {
-            let text = format!(
-                "busy: {} of disk needed, {} free",
-                size(*needs),
-                size(*free)
-            );
-            ("busy", text)
-        }
+        WhyNot::Memory { needs, has } => lacks("memory", *needs, *has),
+        WhyNot::Disk { needs, has } => lacks("disk", *needs, *has),
+        WhyNot::DiskTaken { needs, free } => busy("disk", *needs, *free),
         WhyNot::Tag(tag) => ("tag", format!("lacks the label '{tag}'")),
         WhyNot::Leaves => ("leaves", "leaves before it could be done".to_owned()),
         WhyNot::Had => ("had", "has had it: others must say the same".to_owned()),
@@ -125,14 +124,7 @@ pub(super) fn not_in_words(
             let needed = counted(*needs as usize, "processor");
             ("busy", format!("busy: {needed} needed, {free} free"))
         }
-        WhyNot::MemoryTaken { needs, free } => {
-            let text = format!(
-                "busy: {} of memory needed, {} free",
-                size(*needs),
-                size(*free)
-            );
-            ("busy", text)
-        }
+        WhyNot::MemoryTaken { needs, free } => busy("memory", *needs, *free),
         WhyNot::Pool { pool, needs, free } => {
             let name = tasks.pool(*pool);
             let name = name.map_or_else(|| format!("resource {}", pool.0), |n| format!("'{n}'"));

@@ -1,6 +1,6 @@
 //! What the end of a process means for its task: what is given back to the engine, and what is told. Starts and ends none.
 
-use super::{Drive, Ending, UnderWay};
+use super::{Drive, Fate, UnderWay};
 use crate::run::files::{Before, DeclaredFiles};
 use crate::run::{Failed, News};
 use crate::spawn::{Exit, Exited};
@@ -31,7 +31,7 @@ impl<P: Position> Drive<'_, P> {
         detail: &str,
         out: &mut Outbox,
     ) {
-        match (exit, attempt.ending) {
+        match (exit, attempt.fate) {
             // Also where it was asked to end meanwhile.
             (Exit::Code(0), _) => {
                 if let Some((files, id)) = self.files.as_mut().zip(task.frozen()) {
@@ -52,17 +52,17 @@ impl<P: Position> Drive<'_, P> {
                 self.free(task);
                 self.tell(&News::Executed { task, token });
             }
-            (_, Some(Ending::Stop)) => {
+            (_, Some(Fate::Stopped)) => {
                 self.take_back(attempt.before);
                 let token = attempt.token;
                 self.give_back(task, token, Outcome::GivenBack, out);
                 self.count_left(task);
                 self.tell(&News::GivenBack { task, token });
             }
-            (Exit::Code(code) | Exit::Signal(code), Some(Ending::Time)) => {
+            (Exit::Code(code) | Exit::Signal(code), Some(Fate::Late)) => {
                 self.fail(task, attempt, (code, Cause::Time), log, detail, out);
             }
-            (Exit::Code(code) | Exit::Signal(code), Some(Ending::Memory(taken))) => {
+            (Exit::Code(code) | Exit::Signal(code), Some(Fate::Greedy(taken))) => {
                 let megabytes = |bytes: u64| bytes.div_ceil(1 << 20);
                 let (took, may) = (megabytes(taken), megabytes(attempt.memory));
                 let detail = format!("{took} MiB instead of {may}");

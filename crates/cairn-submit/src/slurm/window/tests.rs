@@ -3,7 +3,7 @@
 use super::*;
 use crate::Task;
 use crate::slurm::Files;
-use cairn_dag::{Dag, TaskId};
+use cairn_dag::{Dag, TaskId, narrow};
 use cairn_engine::Keeper;
 use cairn_plan::Work;
 use cairn_theory::storage::{Storage, Stored};

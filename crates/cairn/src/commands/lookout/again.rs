@@ -23,7 +23,7 @@ pub(super) fn again(
     flow: &Flow,
     seen: &Sighting,
     left: &Left,
-    stop: &(dyn Fn() -> bool + Sync),
+    work: &Work<'_>,
 ) -> Result<Option<Found>, Failure> {
     let open: Vec<TaskId> = (flow.dag().tasks())
         .filter(|t| left.is_over.get(t.index()) == Some(&false))
@@ -42,11 +42,11 @@ pub(super) fn again(
         .collect();
     let rematch = Rematch::new(rest.dag(), &in_force, &seconds, seen, Rule::ALL.len());
     let rematch = rematch.map_err(world::refused)?;
-    let plan = orders::usual(&rest, stop);
+    let plan = orders::usual(&rest, &mut work.unmetered());
     let orders = Orders::new(rest.dag(), Some(&seconds), Some(&plan));
-    let candidates = orders.candidates(rematch.rivals(), stop);
+    let candidates = orders.candidates(rematch.rivals(), &mut work.unmetered());
     let rivals = candidates.iter().map(|(rule, o)| (rule.name(), &o[..]));
-    let found = rematch.winner(&rivals.collect::<Vec<_>>(), SEED, &Work::until(stop));
+    let found = rematch.winner(&rivals.collect::<Vec<_>>(), SEED, work);
     let Some(found) = found.map_err(|e| world::failed(&e, &rest))? else {
         return Ok(None);
     };
@@ -122,7 +122,7 @@ mod tests {
         let flow = flow();
         let eight = seen(&[1.0; 8], 40);
         let state = left(&flow, 40);
-        let found = again(&flow, &eight, &state, &|| false).unwrap();
+        let found = again(&flow, &eight, &state, &Work::unlimited()).unwrap();
         let found = found.expect("the long chain goes first");
         let order = found.order.unwrap();
         let mut sorted = order.clone();
@@ -139,7 +139,9 @@ mod tests {
             found.about.why
         );
         // The same again for the same that was seen.
-        let twice = again(&flow, &eight, &state, &|| false).unwrap().unwrap();
+        let twice = again(&flow, &eight, &state, &Work::unlimited())
+            .unwrap()
+            .unwrap();
         assert_eq!(twice.order.as_ref(), Some(&order));
         assert_eq!(twice.about, found.about);
         // With that order in force there is nothing to gain, nor with one worker, nor at the end.
@@ -147,13 +149,29 @@ mod tests {
         for (place, task) in order.iter().enumerate() {
             after.rank[task.index()] = place as u64;
         }
-        assert!(again(&flow, &eight, &after, &|| false).unwrap().is_none());
+        assert!(
+            again(&flow, &eight, &after, &Work::unlimited())
+                .unwrap()
+                .is_none()
+        );
         let alone = seen(&[1.0], 40);
-        assert!(again(&flow, &alone, &state, &|| false).unwrap().is_none());
+        assert!(
+            again(&flow, &alone, &state, &Work::unlimited())
+                .unwrap()
+                .is_none()
+        );
         let end = left(&flow, 118);
-        assert!(again(&flow, &eight, &end, &|| false).unwrap().is_none());
+        assert!(
+            again(&flow, &eight, &end, &Work::unlimited())
+                .unwrap()
+                .is_none()
+        );
         // Who is stopped changes nothing.
-        assert!(again(&flow, &eight, &state, &|| true).unwrap().is_none());
+        assert!(
+            again(&flow, &eight, &state, &Work::until(&|| true))
+                .unwrap()
+                .is_none()
+        );
     }
 
     #[test]
@@ -171,7 +189,7 @@ mod tests {
             now.hear(second as f64, &glimpse);
         }
         let flow = flow();
-        let found = again(&flow, &now, &left(&flow, 20), &|| false).unwrap();
+        let found = again(&flow, &now, &left(&flow, 20), &Work::unlimited()).unwrap();
         assert!(found.is_some());
     }
 }

@@ -5,15 +5,17 @@ use super::super::caps::{Bytes, Disk};
 use super::super::disk::{Model, no_room, reason_words, refused, would_do};
 use crate::cli;
 use crate::failure::Failure;
-use crate::limits::Clock;
+use crate::limits::{Clock, PLANNING};
 use crate::plural::counted;
 use crate::screen;
-use cairn_dag::{Flow, TaskId, plain};
-use cairn_engine::{Keeper, Sizes, numbered};
+use cairn_dag::{Dag, Flow, TaskId, plain};
+use cairn_engine::{Keeper, Sizes, Taken, numbered};
 use cairn_formats::size;
 use cairn_plan::Work;
-use cairn_plan::storage::{FileId, Lean, Storage, lean_order, shrink_first};
+use cairn_plan::storage::{FileId, Lean, Storage, lean_order, more_than, shrink_first};
 use cairn_serve::{Cap, Layout, Most, Unkept, Usage};
+use cairn_theory::game::Standing;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -69,6 +71,16 @@ pub(crate) fn stuck(missing: u64) -> String {
         "nothing more fits: {} are missing under the cap, give --disk more",
         size::words(missing.into())
     )
+}
+
+/// A cap that no order keeps, or none that was found.
+pub(crate) fn no_order(unkept: &Unkept) -> Failure {
+    Failure::of(unkept, plain(&unkept.cure))
+}
+
+/// What is left of a dag.
+fn rest_of(flow: &Flow, tasks: &[TaskId]) -> Dag {
+    (flow.dag().induced(tasks)).expect("tasks of the dag, each once")
 }
 
 /// The part of a flow that is to be executed.
@@ -161,6 +173,62 @@ fn laid_out(flow: &Flow, model: &Model<'_>, cap: Option<Cap>) -> Layout {
 }
 
 impl Part<'_> {
+    /// Whoever would keep the cap, where there is one, if all began now with these tasks executed and sizes as they are known.
+    ///
+    /// # Errors
+    /// If the free space is wanted and cannot be told.
+    pub(crate) fn foreseen(
+        &self,
+        layout: &Layout,
+        is_executed: &[bool],
+        directory: &dyn Fn(TaskId) -> Option<PathBuf>,
+        known: &Taken,
+    ) -> io::Result<Option<Keeper>> {
+        let standing = |task: TaskId| match self.wanted {
+            _ if is_executed[task.index()] => Standing::Executed,
+            // As the engine tells it to its keeper.
+            Some(wanted) if !wanted[task.index()] => Standing::Cancelled,
+            _ => Standing::Waiting,
+        };
+        layout.foreseen(&standing, directory, known)
+    }
+
+    /// Refuses a cap that no order keeps, where that is soon seen: so that nothing is begun in vain.
+    pub(crate) fn refuse(&self, caps: Option<&Disk>, keeper: &Keeper) -> Result<(), Failure> {
+        // As the run itself asks: where nothing is to do, or the order in hand is within the cap, nobody looks for another.
+        if keeper.waiting().is_empty() || keeper.is_safe() {
+            return Ok(());
+        }
+        let stop = Clock::lasting(PLANNING).stop();
+        let work = Work::until(&stop);
+        let (tasks, storage) = keeper.rest();
+        let rest = rest_of(self.flow, &tasks);
+        match more_than(&rest, &storage, keeper.cap(), &mut work.unmetered()) {
+            Some(_) => Err(no_order(&self.unkept(caps, keeper, &work))),
+            None => Ok(()),
+        }
+    }
+
+    /// The same for a run that begins now, under a cap in bytes. A share of what is free is the run's own to tell: it counts what
+    /// earlier attempts left aside.
+    pub(crate) fn refuse_new(
+        &self,
+        caps: Option<&Disk>,
+        layout: &Layout,
+        is_executed: &[bool],
+        directory: &dyn Fn(TaskId) -> Option<PathBuf>,
+        known: &Taken,
+    ) -> Result<(), Failure> {
+        let cap = layout.cap.as_ref();
+        if !cap.is_some_and(|cap| matches!(cap.most, Most::Bytes(_))) {
+            return Ok(());
+        }
+        match self.foreseen(layout, is_executed, directory, known) {
+            Ok(Some(keeper)) => self.refuse(caps, &keeper),
+            _ => Ok(()),
+        }
+    }
+
     /// An order of the waiting tasks within the cap, for the keeper; and in which order they are tried then: what frees more
     /// than it takes first.
     pub(crate) fn plan(
@@ -170,19 +238,15 @@ impl Part<'_> {
         time: Duration,
     ) -> Result<Vec<TaskId>, Unkept> {
         let stop = Clock::lasting(time).stop();
-        match keeper.replan(self.flow.dag(), &mut Work::until(&stop)) {
+        let work = Work::until(&stop);
+        match keeper.replan(self.flow.dag(), &mut work.unmetered()) {
             true => Ok(shrink_first(keeper.storage(), &keeper.waiting())),
-            false => Err(self.unkept(caps, keeper, &stop)),
+            false => Err(self.unkept(caps, keeper, &work)),
         }
     }
 
     /// Why there is no order within the cap, or none was found.
-    fn unkept(
-        &self,
-        caps: Option<&Disk>,
-        keeper: &Keeper,
-        stop: &(dyn Fn() -> bool + Sync),
-    ) -> Unkept {
+    fn unkept(&self, caps: Option<&Disk>, keeper: &Keeper, work: &Work<'_>) -> Unkept {
         let dag = self.flow.dag();
         let (tasks, storage) = keeper.rest();
         // At the beginning files have paths, which are named in the proof; of what is left later only sizes are known.
@@ -191,18 +255,15 @@ impl Part<'_> {
         let (lean, proof) = match (is_whole, Model::marked(self.flow, caps)) {
             (true, Ok(mut model)) => {
                 model.files.storage = keeper.storage().clone();
-                let work = &mut Work::until(stop);
-                let lean = lean_order(dag, &model.files.storage, &tasks, work);
+                let storage = &model.files.storage;
+                let lean = lean_order(dag, storage, &tasks, &mut work.unmetered());
                 let proof = model.proof(self.flow, &lean);
                 (lean, proof)
             }
             _ => {
-                let rest = dag
-                    .induced(&tasks)
-                    .expect("tasks of the dag, each once")
-                    .dag;
+                let rest = rest_of(self.flow, &tasks);
                 // What is executed takes its files along: the rest is a workflow of its own.
-                let lean = lean_order(&rest, &storage, &present, &mut Work::until(stop));
+                let lean = lean_order(&rest, &storage, &present, &mut work.unmetered());
                 let proof = self.proof_of_rest(&tasks, &storage, &lean);
                 (lean, proof)
             }

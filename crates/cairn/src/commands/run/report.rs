@@ -26,6 +26,7 @@ const SELDOM: Duration = Duration::from_secs(10);
 const TAIL: usize = 10;
 
 /// So many tasks that run again are named.
+// A screen has room for these and for what stands above them; how many more there are is said.
 const FEW: usize = 10;
 
 /// Tasks that people are told of.

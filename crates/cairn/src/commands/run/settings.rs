@@ -10,7 +10,7 @@ use crate::input::Named;
 use crate::spare;
 use crate::states;
 use cairn_formats::Template;
-use cairn_serve::store::{Store, Sync};
+use cairn_serve::store::{FILE, Store, Sync};
 use std::path::PathBuf;
 
 /// What to run, and how, checked.
@@ -60,6 +60,11 @@ impl Settings {
         })
     }
 
+    /// Whether an earlier run left its state.
+    pub(super) fn has_state(&self) -> bool {
+        self.state.join(FILE).exists()
+    }
+
     /// The store; for a dry run without one, an empty one that nobody sees.
     pub(super) fn open_store(&self) -> Result<(Option<tempfile::TempDir>, Store), Failure> {
         // Two types of one meaning: the store knows no flags.
@@ -70,7 +75,7 @@ impl Settings {
         let mut scrap = None;
         let mut folder = self.state.as_path();
         // A dry run leaves no trace, not even an empty state that a later run would resume.
-        if self.flags.dry_run && !folder.join(cairn_serve::store::FILE).exists() {
+        if self.flags.dry_run && !self.has_state() {
             let made = tempfile::tempdir();
             let made = made.map_err(|e| Failure::writing("a temporary folder", &e))?;
             folder = scrap.insert(made).path();

@@ -2,7 +2,6 @@
 
 use super::tight::Told;
 use super::volunteers::{self, Vouched, few};
-use crate::cli;
 use crate::commands::disk::DiskUnit;
 use crate::commands::estimates::{
     estimate, estimate_json, interval_text, less_or_more, ratio_json,
@@ -30,7 +29,12 @@ pub(super) struct Steady {
 
 /// Everything that is printed or drawn of a simulation.
 pub(super) struct Report<'a> {
-    pub(super) flags: &'a cli::Simulate,
+    /// A time, where it is asked how likely all is done by then.
+    pub(super) deadline: Option<f64>,
+    /// Of a worker's hour, where it is asked what all costs.
+    pub(super) price: Option<f64>,
+    /// Whether it is told what becomes of results.
+    pub(super) tells_results: bool,
     /// How the world was found, where it is from a log.
     pub(super) fitted: Option<&'a str>,
     pub(super) steady: Option<Steady>,
@@ -80,14 +84,14 @@ impl Report<'_> {
         });
         // The sentence too: programs that only pass it on need not make one.
         value["answer"] = json!(self.answer());
-        if let Some(deadline) = self.flags.questions.deadline {
+        if let Some(deadline) = self.deadline {
             let by_policy = self.by_policy(|p| {
                 let (share, ends) = self.study.within(p, deadline);
                 estimate_json(share, Some(ends), false)
             });
             value["deadline"] = json!({ "seconds": deadline, "probability": by_policy });
         }
-        if let Some(price) = self.flags.questions.price {
+        if let Some(price) = self.price {
             let by_policy = self.by_policy(|p| cost_json(study, p, price));
             value["cost"] = json!({ "price": price, "policies": by_policy });
             if let Some(steady) = &self.steady {
@@ -129,15 +133,11 @@ impl Report<'_> {
         let counts = |m: &Measure| match m {
             Measure::PeakDisk => self.told.is_some(),
             Measure::Executions | Measure::Wrong | Measure::Undone | Measure::Endless => {
-                self.tells_results()
+                self.tells_results
             }
             _ => true,
         };
         Measure::ALL.into_iter().filter(counts)
-    }
-
-    fn tells_results(&self) -> bool {
-        volunteers::is_told(&self.flags.volunteers)
     }
 
     /// A time in a unit that people use, with its interval.
@@ -181,7 +181,7 @@ impl Report<'_> {
             words += &format!(": {}", less_or_more(&others));
         }
         words += ".";
-        if self.tells_results() {
+        if self.tells_results {
             words += &format!(" It comes to {}.", volunteers::outcome(self.study, 0));
         }
         let trusted = self.vouched.map(Vouched::trusted);
@@ -190,14 +190,14 @@ impl Report<'_> {
             let outcome = volunteers::outcome(self.study, place);
             words += &format!(" With all of them trusted: {outcome}.");
         }
-        if let Some(deadline) = self.flags.questions.deadline {
+        if let Some(deadline) = self.deadline {
             let (share, ends) = self.study.within(0, deadline);
             let (time, low, high) = (self.time(deadline, None), ends.low, ends.high);
             words += &format!(
                 " It ends within {time} with a probability of {share:.2} [{low:.2}, {high:.2}]."
             );
         }
-        if let Some(price) = self.flags.questions.price {
+        if let Some(price) = self.price {
             words += &format!(" It costs {}", money(self.study.cost(0, price).mean));
             if let Some(steady) = &self.steady {
                 words += &format!(
@@ -250,7 +250,7 @@ impl Report<'_> {
                     decimal(mean(p, Measure::PeakOpen)),
                     decimal(mean(p, Measure::Wasted)),
                 ];
-                if self.tells_results() {
+                if self.tells_results {
                     row.push(format!("{:.2}", mean(p, Measure::Executions)));
                     let counts = [Measure::Wrong, Measure::Undone];
                     row.extend(counts.map(|m| few(mean(p, m))));
@@ -259,10 +259,10 @@ impl Report<'_> {
                 if self.told.is_some() {
                     row.push(size::words(mean(p, Measure::PeakDisk) as u128));
                 }
-                if let Some(deadline) = self.flags.questions.deadline {
+                if let Some(deadline) = self.deadline {
                     row.push(format!("{:.2}", self.study.within(p, deadline).0));
                 }
-                if let Some(price) = self.flags.questions.price {
+                if let Some(price) = self.price {
                     row.push(money(self.study.cost(p, price).mean));
                 }
                 row
@@ -272,15 +272,15 @@ impl Report<'_> {
 
     /// What the columns are called.
     fn header(&self) -> Vec<&'static str> {
-        let tells = self.tells_results();
+        let tells = self.tells_results;
         let asked = [
             (tells, "executions"),
             (tells, "wrong"),
             (tells, "undone"),
             (tells, "endless"),
             (self.told.is_some(), "disk"),
-            (self.flags.questions.deadline.is_some(), "in time"),
-            (self.flags.questions.price.is_some(), "cost"),
+            (self.deadline.is_some(), "in time"),
+            (self.price.is_some(), "cost"),
         ];
         let asked = asked.into_iter().filter(|a| a.0).map(|a| a.1);
         HEADER.into_iter().chain(asked).collect()

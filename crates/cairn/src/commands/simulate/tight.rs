@@ -82,7 +82,7 @@ impl<'f> Tight<'f> {
             true => orders.of(Policy::Ic),
             false => read.flow.dag().topological_order().to_vec(),
         };
-        let ground = disk::prepare(room, &wanted, &clock.half().stop(), out)?;
+        let ground = disk::prepare(room, &wanted, &Work::until(&clock.half().stop()), out)?;
         let lean = &ground.lean.order;
         let known = ListOrders {
             storage: ground.storage(),

@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::limits::{Limits, is_interrupted};
 use crate::output::Output;
 use cairn_dag::Flow;
+use cairn_plan::Work;
 use cairn_plan::policy::Rule;
 use cairn_sim::{Measure, Options, Plays, Ratio, Study, World};
 use serde_json::Value;
@@ -99,14 +100,14 @@ impl Laboratory<'_> {
         let plan = cairn_plan::plan(
             flow.dag(),
             &limits.effort(),
-            &mut cairn_plan::Work::until(&limits.clock().stop_planning(flow.dag())),
+            &mut Work::until(&limits.clock().stop_planning(flow.dag())),
         );
         world::go_on()?;
         let orders = Orders::new(flow.dag(), subject.taken.seconds.as_deref(), Some(&plan));
         let is_auto = |c: &Contender| *c == Contender::Listed(Wanted::Auto);
         let effort = self.effort(subject);
         let field = match self.policies.iter().any(is_auto) {
-            true => orders.candidates(effort.policies, &is_interrupted),
+            true => orders.candidates(effort.policies, &mut Work::until(&is_interrupted)),
             false => Vec::new(),
         };
         let rule = |c: &Contender| (!is_auto(c)).then(|| simulated(*c, &orders, &[]));

@@ -3,21 +3,16 @@
 use super::super::caps::{Disk, no_free_space};
 use super::super::run::disk;
 use crate::failure::Failure;
+use crate::limits::PLANNING;
 use crate::output::Output;
 use cairn_dag::TaskId;
-use cairn_engine::Keeper;
+use cairn_engine::{Keeper, Taken};
 use cairn_formats::Jobs;
 use cairn_plan::storage::FileId;
-use cairn_serve::{Layout, bytes_at, free_bytes};
+use cairn_serve::bytes_at;
 use cairn_submit::Handover;
 use cairn_submit::slurm::{Files, NoRoom, Space};
-use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-/// The longest that an order within the cap is looked for.
-// As a run has for it.
-const PLANNING: Duration = Duration::from_secs(60);
 
 /// The files of a workflow under their cap, and where each of them is.
 pub(super) struct Shelved<'f> {
@@ -30,12 +25,12 @@ pub(super) struct Shelved<'f> {
 
 impl<'f> Shelved<'f> {
     /// What a cap is held against; what is to be said of it is said. Nothing is written: asked before the plan, which may take a
-    /// minute.
+    /// minute. Of a submission that is taken up again only the queue tells what is left, and whether that fits.
     pub(super) fn new(
         caps: &'f Disk,
         part: disk::Part<'f>,
-        jobs: &Jobs,
-        is_here: bool,
+        (jobs, is_here): (&Jobs, bool),
+        (is_executed, is_new): (&[bool], bool),
         home: &Path,
         out: &Output,
     ) -> Result<Shelved<'f>, Failure> {
@@ -44,28 +39,19 @@ impl<'f> Shelved<'f> {
         let quick = || cairn_plan::policy::outdegree(flow.dag());
         let tell = |text: &str| out.remark(text);
         let layout = disk::layout(Some(caps), &part, is_here, &quick, &tell)?;
-        let Some(Layout {
-            storage,
-            paths,
-            cap: Some(cap),
-            ..
-        }) = layout
-        else {
+        let layout = layout.expect("there is a cap");
+        let folder = |task| Some(home.join(jobs.job(task).directory.unwrap_or_default()));
+        let places = layout.places(&folder);
+        let foreseen = part.foreseen(&layout, is_executed, &folder, &Taken::default());
+        let foreseen = foreseen.map_err(|e| no_free_space(home, &e))?;
+        let (Some(cap), Some(foreseen)) = (layout.cap, foreseen) else {
             unreachable!("there is a cap");
         };
-        let place = |file: FileId| {
-            let path = paths.get(file.index())?.as_deref()?;
-            let producer = storage.producer(file);
-            let task = producer.or_else(|| storage.consumers(file).next())?;
-            let folder = jobs.job(task).directory;
-            let folder = folder.map_or_else(|| home.to_owned(), |f| home.join(f));
-            Some(folder.join(path))
-        };
-        let places: Vec<Option<PathBuf>> = storage.files().map(place).collect();
-        let there = places.iter().flatten().filter_map(|path| bytes_at(path));
-        let most = cap.most.bytes(|| free_bytes(home), there.sum());
+        if is_new {
+            part.refuse(Some(caps), &foreseen)?;
+        }
         let mut keeper = cap.keeper;
-        keeper.set_cap(most.map_err(|e| no_free_space(home, &e))?);
+        keeper.set_cap(foreseen.cap());
         Ok(Shelved {
             caps,
             part,
@@ -109,15 +95,9 @@ impl Files for Shelf {
     }
 
     fn delete(&mut self, file: FileId) -> Result<(), String> {
-        let Some(path) = self.places[file.index()].as_deref() else {
-            return Ok(());
-        };
-        if path.is_dir() {
-            return Err("it is a folder, and folders are not deleted".to_owned());
-        }
-        match std::fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.to_string()),
-            _ => Ok(()),
+        match &self.places[file.index()] {
+            Some(path) => cairn_serve::delete(path),
+            None => Ok(()),
         }
     }
 }

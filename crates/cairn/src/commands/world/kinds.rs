@@ -11,11 +11,13 @@ use cairn_sim::{Breaks, Crew, Lease, Link, Natures, PoolSettings, Spread, Tail, 
 // A judgement, as those below: a small cluster.
 pub(super) const WORKERS: u32 = 16;
 /// Requests in a batch, on the mean, where nothing is given.
+// As many as there are workers: on the mean everybody asks once a batch.
 pub(super) const BATCH: f64 = 16.0;
 /// A task is given out again after so many times its expected duration.
 // Long enough that a slow worker is not taken for a lost one, short against a run.
 const LEASE: f64 = 3.0;
 /// Who vanishes does so within so many mean durations.
+// A judgement: late enough that most have done some tasks, and early enough that it happens within a short run.
 const VANISH: f64 = 10.0;
 
 pub(super) const HELP: &str = "cairn simulate --help lists the worlds and their settings";
@@ -154,7 +156,6 @@ fn crew(flags: &cli::World, mean: f64, volatile: bool) -> Crew {
             vanish_within: VANISH * mean,
             ..flags.natures
         },
-        ..Crew::default()
     }
 }
 
