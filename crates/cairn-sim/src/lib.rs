@@ -3,7 +3,7 @@
 //!
 //! [`simulate`] plays every [`Policy`] in the same runs of one [`World`], on what [`Workload`] says the tasks take, and
 //! returns a [`Study`]: all [`Measures`] of all runs, to be asked for means, intervals and paired ratios.
-//! [`choose`] takes the policy that is fastest in some worlds; [`replay`] tells every event of one run.
+//! [`Contest`] takes the policy that is fastest in some worlds; [`replay`] tells every event of one run.
 //!
 //! Everything random comes from named streams of PCG XSL 128/64 (MCG), seeded by (seed, run, purpose, index): a task's
 //! duration in a run, a worker's speed and up-times, the batches, are the same whatever the policy does. Samples are
