@@ -116,6 +116,7 @@ mod tests {
     use super::*;
     use crate::budgets::decide::USUAL;
     use crate::testing::whole;
+    use cairn_dag::Dag;
     use cairn_oracle::any_dag;
     use proptest::prelude::*;
 
@@ -157,6 +158,24 @@ mod tests {
 
     fn trivial_bound(component: &Component) -> Vec<u32> {
         vec![component.total(); component.nodes() + 1]
+    }
+
+    /// The one in the words above.
+    #[test]
+    fn the_example_has_no_order_that_attains_the_profile() {
+        let alone = [(0, 3)];
+        let together = (4..7).flat_map(|child| [(1, child), (2, child)]);
+        let all = (0..3).map(|node| (node, 7));
+        let arcs = alone.into_iter().chain(together).chain(all).collect();
+        let components = whole(&Dag::from_arcs(8, arcs).unwrap());
+        let [component] = components.as_slice() else {
+            panic!("task 7 joins all")
+        };
+        let bound = trivial_bound(component);
+        let mut known = Knowledge::new(component, bound, gate_order(component));
+        let effort = &USUAL.component;
+        solve(component, &mut known, effort, &mut Work::unlimited());
+        assert_eq!((known.upper, known.admits), (vec![0, 1, 3, 5], Some(false)));
     }
 
     proptest! {
