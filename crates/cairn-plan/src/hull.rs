@@ -1,15 +1,10 @@
 //! The hull: nested ideals that are best for their cost, and the bound they give. Knows not how they are found.
 
-use crate::closure::{ClosureGraph, Gain, Tuning, chain};
+use crate::closure::{ClosureGraph, Gain, LinkId, Tuning, chain};
 use crate::{HullError, Weights};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{Work, ids, long, wide};
+use cairn_kernel::{Work, long, wide};
 use std::cmp::Ordering;
-
-ids! {
-    /// What leads from a vertex of the chain to the next: piece `i` from vertex `i`.
-    pub(crate) PieceId,
-}
 
 /// One ideal of the chain: executing its tasks costs `cost` and makes tasks worth `reward` eligible (or executed),
 /// not counting sources.
@@ -32,11 +27,11 @@ pub struct Vertex {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hull {
     vertices: Vec<Vertex>,
-    executed_in: Vec<Option<PieceId>>,
-    eligible_in: Vec<Option<PieceId>>,
+    executed_in: Vec<Option<LinkId>>,
+    eligible_in: Vec<Option<LinkId>>,
     bound: Vec<Gain>,
     /// Pieces that there was no time to settle, sorted.
-    unsettled: Vec<PieceId>,
+    unsettled: Vec<LinkId>,
     is_unit: bool,
 }
 
@@ -111,7 +106,7 @@ fn tuned_hull(
             Some(points) => {
                 bound.extend(points.iter().map(|&point| stretch.place.base + point));
                 // A stretch that was not settled is one link, hence one piece: the last one.
-                unsettled.push(PieceId::new(vertices.len() - 2));
+                unsettled.push(LinkId::new(vertices.len() - 2));
             }
             None => bound.push(stretch.place.base + stretch.place.total),
         }
@@ -145,13 +140,13 @@ impl Hull {
 
     /// The piece in which the task is executed; `None` for sinks, which come last.
     #[inline]
-    pub(crate) fn executed_in(&self, task: TaskId) -> Option<PieceId> {
+    pub(crate) fn executed_in(&self, task: TaskId) -> Option<LinkId> {
         self.executed_in[task.index()]
     }
 
     /// The piece at the end of which the task is eligible; `None` for sources, which always are.
     #[inline]
-    pub(crate) fn eligible_in(&self, task: TaskId) -> Option<PieceId> {
+    pub(crate) fn eligible_in(&self, task: TaskId) -> Option<LinkId> {
         self.eligible_in[task.index()]
     }
 
@@ -172,7 +167,7 @@ impl Hull {
     }
 
     /// Whether the piece is known to be as fine as possible, and the hull straight over it.
-    pub(crate) fn is_settled(&self, piece: PieceId) -> bool {
+    pub(crate) fn is_settled(&self, piece: LinkId) -> bool {
         self.unsettled.binary_search(&piece).is_err()
     }
 

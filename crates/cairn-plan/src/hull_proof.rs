@@ -1,7 +1,6 @@
 //! A proof of the hull that can be checked without this crate. Knows the hull, not how it was found.
 
-use crate::closure::{ClosureGraph, LinkFlow, LinkGraph, Scratch, Tuning, link_flow};
-use crate::hull::PieceId;
+use crate::closure::{ClosureGraph, LinkFlow, LinkGraph, LinkId, Scratch, Tuning, link_flow};
 use crate::{Hull, HullError, Weights};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{NONE, Rows, Work, wide};
@@ -95,13 +94,13 @@ fn tuned_certify(
     }
     let graph = ClosureGraph::new(dag, weights)?;
     let links = Links::new(&graph, hull, dag);
-    let prove = |(scratch, work): &mut (Scratch, Work<'_>), piece: PieceId| {
+    let prove = |(scratch, work): &mut (Scratch, Work<'_>), piece: LinkId| {
         let members = links.members(piece);
         let inner = links.graph(&graph, members);
         let flow = link_flow(inner, !hull.is_settled(piece), scratch, tuning, work);
         links.proof(dag, weights, &graph, members, &flow)
     };
-    let pieces = (0..hull.pieces()).into_par_iter().map(PieceId::new);
+    let pieces = (0..hull.pieces()).into_par_iter().map(LinkId::new);
     // Most pieces are a few nodes: handing them out one by one would cost more than solving them.
     Ok((pieces.with_min_len(64))
         .map_init(|| (Scratch::default(), work.unmetered()), prove)
@@ -111,7 +110,7 @@ fn tuned_certify(
 /// The nodes of the closure graph sorted by piece.
 struct Links {
     /// By node: the piece.
-    piece_of: Vec<Option<PieceId>>,
+    piece_of: Vec<Option<LinkId>>,
     /// By node: its place among the nodes of its piece.
     place: Vec<u32>,
     /// By node: the task whose out copy it is, or, if it is none, whose in copy.
@@ -139,7 +138,7 @@ impl Links {
                 task[wide(copy)] = t;
             }
         }
-        let piece = |piece: &Option<PieceId>| piece.expect("every node lies in a piece");
+        let piece = |piece: &Option<LinkId>| piece.expect("every node lies in a piece");
         let nodes = Rows::by_row(hull.pieces(), piece_of.iter().map(piece).zip(0..));
         let mut place = vec![0; graph.len()];
         for members in nodes.iter() {
@@ -156,7 +155,7 @@ impl Links {
         }
     }
 
-    fn members(&self, piece: PieceId) -> &[u32] {
+    fn members(&self, piece: LinkId) -> &[u32] {
         self.nodes.row(piece.index())
     }
 

@@ -29,7 +29,8 @@ pub mod work;
 pub use book_file::{BookError, BookFile};
 pub use digest::digest;
 pub use disk::{
-    Cap, DiskSetup, Layout, Most, Planner, Priorities, Unkept, Usage, bytes_at, delete,
+    Cap, DiskSetup, Layout, Most, PLANNING_WITHIN_CAP, Planner, Priorities, Unkept, Usage,
+    bytes_at, delete,
 };
 pub use found::{About, Found};
 pub use free::{ENDLESS, free_bytes};

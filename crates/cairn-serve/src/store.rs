@@ -72,7 +72,7 @@ pub struct Store {
     folder: PathBuf,
     /// The number of the next event.
     next: i64,
-    /// Held as long as this is; unlocked by the end of the process whatever happens.
+    /// Held as long as this is; unlocked by the end of the process whatever happens. The last field: it is dropped after the rest.
     _lock: Lock,
 }
 

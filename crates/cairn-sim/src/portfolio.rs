@@ -1,5 +1,5 @@
-//! Which of several orders to run: the one that is fastest in simulations of the workers at hand. Knows not how the orders
-//! were made, nor what time it is.
+//! Which of several orders to run: the one that is fastest in simulations of the workers at hand. Knows not how orders
+//! are made from rules, nor what time it is.
 
 use crate::budgets::contest::{FAIR, FEWEST, FRESH_RUNS, FULL, GLANCE, KEPT, TASKS_PLAYED};
 use crate::error::{SettingError, SimulateError};
@@ -302,7 +302,7 @@ pub fn machine(
     work: Workload,
     taken: impl Iterator<Item = u32>,
 ) -> Result<(World, Workload), SettingError> {
-    let cores: Vec<u32> = taken.map(|taken| taken.clamp(1, slots)).collect();
+    let cores: Vec<u32> = taken.map(|taken| taken.clamp(1, slots.max(1))).collect();
     // Where every task takes one slot a queue is the same world as a pool of one machine, and is played faster.
     if cores.iter().all(|&cores| cores <= 1) {
         return Ok((World::throttled(slots, slots)?, work));
@@ -357,6 +357,17 @@ mod tests {
             Policy::fifo(),
             Policy::lifo(),
         ]
+    }
+
+    #[test]
+    fn a_machine_without_slots_is_refused() {
+        for taken in [0, 1, 2] {
+            let refused = machine(0, World::study_work(), [taken].into_iter());
+            assert!(
+                matches!(refused, Err(SettingError::BadValue { .. })),
+                "{refused:?}"
+            );
+        }
     }
 
     fn contest<'a>(

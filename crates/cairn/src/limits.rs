@@ -6,9 +6,8 @@ use cairn_dag::Dag;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// The longest that an order, or why there is none, is looked for where no flag says how long.
-// As `--time-limit` where it is not given: what is found in the background, before a run or for a page is then as good as what
-// `cairn plan` says of the same file.
+/// The longest that an order is looked for in the background, before a run or for a page.
+// As `--time-limit` of `cairn plan` where it is not given: nobody asked for more.
 pub(crate) const PLANNING: Duration = Duration::from_secs(60);
 
 static INTERRUPTS: AtomicU32 = AtomicU32::new(0);

@@ -10,10 +10,15 @@ use super::piece::{Piece, Place, fits};
 use super::scratch::Scratch;
 use super::sides::Side;
 use super::solve::{Tuning, solve};
-use crate::hull::PieceId;
-use cairn_kernel::{DisjointSets, Stopped, Work, narrow, wide};
+use cairn_kernel::{DisjointSets, Stopped, Work, ids, narrow, wide};
 use rayon::Scope;
 use std::sync::{Mutex, PoisonError};
+
+ids! {
+    /// A link of the chain, counted through all stretches: what leads from a vertex of the hull to the next, link `i` from
+    /// vertex `i`. The hull calls it a piece.
+    pub(crate) LinkId,
+}
 
 /// A link of the chain: what it adds, and where its members end in the list of its stretch.
 #[derive(Clone, Copy, Debug)]
@@ -42,15 +47,15 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// By closure node: the piece that its link is, counted through all stretches. O(nodes).
-    pub(crate) fn link_of(&self, nodes: usize) -> Vec<Option<PieceId>> {
+    /// By closure node: its link. O(nodes).
+    pub(crate) fn link_of(&self, nodes: usize) -> Vec<Option<LinkId>> {
         let mut link_of = vec![None; nodes];
         let mut link = 0;
         for stretch in &self.stretches {
             let mut start = 0;
             for &Link { end, .. } in &stretch.links {
                 for &member in &stretch.members[start..end] {
-                    link_of[wide(member)] = Some(PieceId::new(link));
+                    link_of[wide(member)] = Some(LinkId::new(link));
                 }
                 start = end;
                 link += 1;

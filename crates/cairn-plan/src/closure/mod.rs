@@ -26,7 +26,7 @@ mod trees;
 #[cfg(test)]
 mod twin;
 
-pub(crate) use edges::chain;
+pub(crate) use edges::{LinkId, chain};
 pub(crate) use gain::Gain;
 pub(crate) use graph::ClosureGraph;
 pub(crate) use proof::{LinkFlow, LinkGraph, link_flow};

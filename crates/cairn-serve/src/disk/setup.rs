@@ -16,7 +16,7 @@ use std::time::Duration;
 /// How long an order within the cap may be looked for before anything starts.
 // Nothing runs meanwhile, and people wait for it; but a tight cap costs hours: a minute is not felt there, and without such an order
 // the run is refused. The planner needs 38 s for the slowest dag of the docs (50,000 tasks), and less than 5 s for 2,000.
-const PLANNING: Duration = Duration::from_secs(60);
+pub const PLANNING_WITHIN_CAP: Duration = Duration::from_secs(60);
 
 /// The files of a flow as something that takes space.
 pub struct DiskSetup<'f> {
@@ -108,7 +108,7 @@ pub(crate) fn tight<P: Position>(
     let keeper = engine.keeper_mut();
     match keeper.filter(|k| !k.is_safe() && !k.waiting().is_empty()) {
         Some(keeper) => {
-            let order = planner(keeper, PLANNING)?;
+            let order = planner(keeper, PLANNING_WITHIN_CAP)?;
             Ok(Some((order, priorities(keeper))))
         }
         None => Ok(None),

@@ -43,9 +43,9 @@ pub(super) fn lock(folder: &Path) -> Result<Lock, StoreError> {
         .open(&path)
         .map_err(failed)?;
     let begin = Instant::now();
-    loop {
+    let mut lock = loop {
         match file.try_lock() {
-            Ok(()) => break,
+            Ok(()) => break Lock(file),
             Err(std::fs::TryLockError::Error(e)) => return Err(failed(e)),
             Err(std::fs::TryLockError::WouldBlock) => (),
         }
@@ -62,14 +62,14 @@ pub(super) fn lock(folder: &Path) -> Result<Lock, StoreError> {
             });
         }
         std::thread::sleep(AGAIN);
-    }
+    };
     // Only for people, and for the look above: what counts is the lock itself, which ends with its holder whatever stands here. A
     // number that was given to somebody else since makes one try fail that could have waited, no more.
-    (file.set_len(0))
-        .and_then(|()| file.rewind())
-        .and_then(|()| writeln!(file, "{}", std::process::id()))
+    (lock.0.set_len(0))
+        .and_then(|()| lock.0.rewind())
+        .and_then(|()| writeln!(lock.0, "{}", std::process::id()))
         .map_err(failed)?;
-    Ok(Lock(file))
+    Ok(lock)
 }
 
 /// Whether the process is there and not merely waiting to be buried.

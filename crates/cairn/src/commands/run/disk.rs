@@ -5,7 +5,7 @@ use super::super::caps::{Bytes, Disk};
 use super::super::disk::{Model, no_room, reason_words, refused, would_do};
 use crate::cli;
 use crate::failure::Failure;
-use crate::limits::{Clock, PLANNING};
+use crate::limits::Clock;
 use crate::plural::counted;
 use crate::screen;
 use cairn_dag::{Dag, Flow, TaskId, plain};
@@ -13,7 +13,7 @@ use cairn_engine::{Keeper, Sizes, Taken, numbered};
 use cairn_formats::size;
 use cairn_plan::Work;
 use cairn_plan::storage::{FileId, Lean, Storage, lean_order, more_than, shrink_first};
-use cairn_serve::{Cap, Layout, Most, Unkept, Usage};
+use cairn_serve::{Cap, Layout, Most, PLANNING_WITHIN_CAP, Unkept, Usage};
 use cairn_theory::game::Standing;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -199,7 +199,7 @@ impl Part<'_> {
         if keeper.waiting().is_empty() || keeper.is_safe() {
             return Ok(());
         }
-        let stop = Clock::lasting(PLANNING).stop();
+        let stop = Clock::lasting(PLANNING_WITHIN_CAP).stop();
         let work = Work::until(&stop);
         let (tasks, storage) = keeper.rest();
         let rest = rest_of(self.flow, &tasks);

@@ -3,13 +3,12 @@
 use super::super::caps::{Disk, no_free_space};
 use super::super::run::disk;
 use crate::failure::Failure;
-use crate::limits::PLANNING;
 use crate::output::Output;
 use cairn_dag::TaskId;
 use cairn_engine::{Keeper, Taken};
 use cairn_formats::Jobs;
 use cairn_plan::storage::FileId;
-use cairn_serve::bytes_at;
+use cairn_serve::{PLANNING_WITHIN_CAP, bytes_at};
 use cairn_submit::Handover;
 use cairn_submit::slurm::{Files, NoRoom, Space};
 use std::path::{Path, PathBuf};
@@ -64,7 +63,7 @@ impl<'f> Shelved<'f> {
     pub(super) fn space(self, tasks: Vec<TaskId>, handover: &Handover) -> Space<'f> {
         let (caps, part) = (self.caps, self.part);
         let planner = move |keeper: &mut Keeper| {
-            let planned = part.plan(Some(caps), keeper, PLANNING);
+            let planned = part.plan(Some(caps), keeper, PLANNING_WITHIN_CAP);
             planned.map_err(|unkept| NoRoom {
                 message: unkept.message,
                 cure: unkept.cure,
