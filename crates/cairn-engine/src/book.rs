@@ -53,7 +53,7 @@ const DRIFT_RECORDED: f64 = 0.01;
 const DRIFT_REMEMBERED: f64 = 0.02;
 const DRIFT_GUESSED: f64 = 4.0;
 /// What differs from what was expected by more standard deviations than this is believed only so far.
-// One that is far off must not undo what many have shown.
+// One that is far off must not undo what many have shown. Of honest ones three in a thousand are as far off.
 const CLIP: f64 = 3.0;
 /// A deadline is so many standard deviations beyond what is expected.
 // 999 of a thousand are back by then, if all is as the model has it.

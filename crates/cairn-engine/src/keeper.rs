@@ -307,6 +307,8 @@ impl Keeper {
             let readers = &mut self.readers[self.storage.consumer_slots(file)];
             let upto = &mut self.upto[file.index()];
             let (last, before) = last_readers(readers, upto, &self.standing);
+            // By π the file lies there until its last reader has run. If that one goes first, it lies there only until the one
+            // before it: all places in between are relieved.
             if last == Some(task.0) {
                 let from = before.map_or(self.front, |t| self.place[wide(t)] + 1);
                 frees.push((from, self.storage.bytes(file)));
@@ -452,6 +454,7 @@ impl Keeper {
         let is_pinned = self.is_pinned[file.index()];
         let readers = &mut self.readers[self.storage.consumer_slots(file)];
         let (last, _) = last_readers(readers, &mut self.upto[file.index()], &self.standing);
+        // It takes room at every place from the one behind its producer up to its last reader: there all peaks move alike.
         let end = match last {
             _ if is_pinned => narrow(self.at.len()),
             Some(last) => self.place[wide(last)] + 1,
@@ -461,11 +464,13 @@ impl Keeper {
         let standing = self.standing_of(producer);
         let from = match producer {
             _ if standing.is_given_up() => return Ok(()),
+            // Not written yet: at its producer's own place it is part of what that writes, wanted later or not.
             Some(task) if standing.is_unbegun() => {
                 let place = self.place[task.index()];
                 self.change(place, place + 1, grows);
                 place + 1
             }
+            // Written or being written: no place counts for it any more but what is in use now.
             _ => {
                 let is_there =
                     standing == Standing::Leased || is_pinned || self.open[file.index()] > 0;

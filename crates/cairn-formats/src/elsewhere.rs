@@ -110,6 +110,7 @@ impl<'t> Look<'t> {
     }
 
     fn workflow(&self) -> Option<Kind> {
+        // Behind its settings, which stand between two lines of dashes: as many as fit on a screen.
         let mut head = self.lines.iter().take(20);
         if is_mermaid(self.first) || (self.first == "---" && head.any(|line| is_mermaid(line))) {
             return Some(MERMAID);

@@ -38,12 +38,16 @@ pub enum Format {
     FlowJsonLines,
 }
 
-/// What can be done with files of a format, beside reading them.
+/// What can be done with files of a format, beside reading them, and what holds for what stands in them.
 struct Uses {
     /// Flows can be written so.
     write: bool,
     /// They can hold the priorities of tasks.
     priorities: bool,
+    /// Files that their tasks name are meant to be where the workflow is run.
+    files_here: bool,
+    /// They tell of a run that was, not of one that is to be.
+    record: bool,
 }
 
 impl Uses {
@@ -53,7 +57,26 @@ impl Uses {
     const ALL: Uses = Uses::new(true, true);
 
     const fn new(write: bool, priorities: bool) -> Uses {
-        Uses { write, priorities }
+        Uses {
+            write,
+            priorities,
+            files_here: false,
+            record: false,
+        }
+    }
+
+    const fn with_files_here(self) -> Uses {
+        Uses {
+            files_here: true,
+            ..self
+        }
+    }
+
+    const fn of_a_record(self) -> Uses {
+        Uses {
+            record: true,
+            ..self
+        }
     }
 }
 
@@ -83,20 +106,24 @@ impl Format {
         // One row a format, and a `match`: whoever adds one is asked for all of it at once by the compiler.
         match self {
             Format::Dagman => ("dagman", &["dag", "dagman"], Uses::ALL),
-            Format::WfFormat => ("wfformat", &[], Uses::ALL),
+            Format::WfFormat => ("wfformat", &[], Uses::ALL.of_a_record()),
             Format::Dax => ("dax", &["dax", "xml"], Uses::PRIORITIES),
             Format::PegasusYaml => ("pegasus-yaml", &["yml", "yaml"], Uses::PRIORITIES),
             Format::Dot => ("dot", &["dot", "gv"], Uses::ALL),
-            Format::Makeflow => ("makeflow", &["makeflow", "mf"], Uses::READ),
+            Format::Makeflow => (
+                "makeflow",
+                &["makeflow", "mf"],
+                Uses::READ.with_files_here(),
+            ),
             Format::Stg => ("stg", &["stg"], Uses::READ),
             Format::Galaxy => ("galaxy", &["ga"], Uses::READ),
             Format::Taskcluster => ("taskcluster", &[], Uses::READ),
             Format::TaskEdge => ("taskedge", &[], Uses::READ),
             Format::Csv => ("csv", &["csv"], Uses::WRITE),
             Format::Tsv => ("tsv", &["tsv"], Uses::WRITE),
-            Format::FlowToml => ("toml", &["toml"], Uses::ALL),
-            Format::FlowJson => ("json", &["json"], Uses::ALL),
-            Format::FlowJsonLines => ("jsonl", &["jsonl", "ndjson"], Uses::ALL),
+            Format::FlowToml => ("toml", &["toml"], Uses::ALL.with_files_here()),
+            Format::FlowJson => ("json", &["json"], Uses::ALL.with_files_here()),
+            Format::FlowJsonLines => ("jsonl", &["jsonl", "ndjson"], Uses::ALL.with_files_here()),
         }
     }
 
@@ -135,6 +162,17 @@ impl Format {
     /// Whether files of this format can hold the priorities of tasks.
     pub fn holds_priorities(self) -> bool {
         self.about().2.priorities
+    }
+
+    /// Whether files that tasks name are meant to be here. Those of records of runs and of Pegasus are names of things that were,
+    /// or are, elsewhere.
+    pub fn names_files_here(self) -> bool {
+        self.about().2.files_here
+    }
+
+    /// Whether a file of this format tells of a run that was: what its tasks took, not what they may take.
+    pub fn is_record(self) -> bool {
+        self.about().2.record
     }
 
     /// The names of the formats that pass `test`, for messages.

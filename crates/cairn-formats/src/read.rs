@@ -71,7 +71,8 @@ fn blank(text: &str) -> Option<&'static str> {
 
 /// A file in which every other line is wrong is no workflow with many mistakes: three of them will do.
 fn cut_short(source: &Source, format: Format, before: usize, report: &mut Report) {
-    // Fewer are all shown, as people mend them one by one.
+    // Fewer are all shown, as people mend them one by one. Judgements: eight fit on a screen with their cures, and three are
+    // enough to see that the lines are of something else.
     const MANY: usize = 8;
     const SHOWN: usize = 3;
     let lines = source.text().lines().filter(|l| !l.trim().is_empty());

@@ -360,6 +360,7 @@ impl Processes {
 
     /// Listens to those that have run for a while, and watches for their end. Returns when to do so again.
     fn listen(&mut self, now: Instant) -> io::Result<Option<Duration>> {
+        // In the order of their starts: behind the first one that is too young, all are.
         while let Some(&sign) = self.unheard.front() {
             let place = sign.place as usize;
             let running = self.running[place].as_ref();

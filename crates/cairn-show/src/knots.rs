@@ -9,6 +9,7 @@ use cairn_dag::{Dag, wide};
 // A judgement: two more than the commonest, in case its waves are too many.
 const TRIED: usize = 3;
 /// A knot is not cut into more waves than this: the picture would be a ladder.
+// By eye: what repeats is seen in six, and room is left for what stands beside.
 const MOST_WAVES: u32 = 6;
 
 /// Tasks of one kind together; kinds on a circle are cut into waves as far as `most` parts allow, and where they do not,

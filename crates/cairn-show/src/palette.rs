@@ -4,6 +4,9 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rgb(pub(crate) u8, pub(crate) u8, pub(crate) u8);
 
+// Greys from black to white in steps that can be told apart, by eye: what carries meaning has at least 4.5 : 1 on white (text and lesser
+// text), lines between things have less.
+
 /// Text and the axes of a light page. A dark page replaces it through the class `ink`.
 pub(crate) const INK: Rgb = Rgb(0x1f, 0x23, 0x28);
 /// Lesser text.
@@ -104,6 +107,7 @@ pub(crate) fn diverging(t: f64) -> Rgb {
 
 /// Near-white to dark blue, for `t` from 0 to 1.
 pub(crate) fn sequential(t: f64) -> Rgb {
+    // The blue of lines, darker: it falls in lightness all the way, so that print in grey has the same order. By eye.
     const LOW: Rgb = Rgb(0xf2, 0xf6, 0xfa);
     const HIGH: Rgb = Rgb(0x00, 0x4b, 0x7a);
     LOW.towards(HIGH, t)

@@ -62,8 +62,10 @@ impl Sighting {
     pub fn hear(&mut self, at: f64, seen: &Glimpse<'_>) {
         if self.at_first == (0, 0) && self.came == 0 && self.here == 0 {
             self.began = at;
+            // Whoever came before nobody looked is no sign of how often workers come: counted from here on.
             self.at_first = (seen.came, seen.went);
         } else {
+            // As many as were there when last seen, all the while: those who came and went between are missed.
             self.presence += self.here as f64 * (at - self.last).max(0.0);
         }
         self.last = at;

@@ -57,6 +57,8 @@ impl Closures {
     }
 
     /// What looking at one union costs: most of it goes into keeping the next ones.
+    // For each closure a set of so many words is made, compared and looked up: about ten steps a word, and 80 for room and hash.
+    // Estimated: the budget bounds time, and tells nothing else.
     fn price(&self) -> u64 {
         long(self.closures.len() * (self.tasks.div_ceil(64) * 10 + 80))
     }

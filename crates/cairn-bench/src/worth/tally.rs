@@ -1,22 +1,16 @@
 //! Wins, losses and means over cells, as tables. Knows not how they were played.
 
 use super::cells::{Cell, RIVALS};
+use cairn_plan::policy::Rule;
+use std::iter::once;
 
 /// Every rule in the order in which it is printed.
-const RULES: [&str; 12] = [
-    "fifo",
-    "ic",
-    "ic-critical-path",
-    "critical-path",
-    "critical-path-ic",
-    "path+",
-    "path-hull",
-    "descendants",
-    "blend",
-    "share",
-    "auto, no world",
-    "auto",
-];
+fn rules() -> impl Iterator<Item = &'static str> {
+    let of_ours = Rule::ALL.into_iter().map(Rule::name);
+    once("fifo")
+        .chain(of_ours)
+        .chain(["auto, no world", "auto"])
+}
 
 /// Wins and losses of one rule against one rival: more than three standard errors and half a percent.
 #[derive(Default)]
@@ -59,7 +53,7 @@ pub(super) fn print_rules(cells: &[&Cell]) {
         "| rule | mean / critical path | win : loss against fifo | against critical path | against ic | worst / critical path |"
     );
     println!("|---|--:|--:|--:|--:|--:|");
-    for rule in RULES {
+    for rule in rules() {
         let [fifo, path, ic] = [0, 1, 2].map(|rival| Tally::of(cells.iter(), rule, rival));
         let score = |t: &Tally, rival: usize| match rule == RIVALS[rival] {
             true => "–".to_owned(),

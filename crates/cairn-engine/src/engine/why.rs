@@ -223,6 +223,8 @@ impl<P: Position> Engine<P> {
 
     /// The first of the chooser's filters that keeps a task of these needs from this worker; storage is not asked.
     fn why_not(&self, now: Moment, worker: WorkerId, task: Task, needs: &Needs) -> Option<WhyNot> {
+        // In the order in which the chooser asks: what can never change at this worker before what others take for the moment.
+        // People would go after the wrong cause if a later filter were named where an earlier one stands in the way.
         let asked = &self.workers[worker.index()];
         let offer = &asked.offer;
         if !asked.could(now, needs) {

@@ -16,7 +16,8 @@ use cairn_theory::game::Standing;
 use cairn_theory::storage::{FileId, Storage, StorageError, Stored};
 
 /// With more files to resize than this share of all, everything is numbered anew instead.
-// One file moves the peaks of all places between its writer and its last reader; numbering goes over all places once.
+// One file moves the peaks of all places between its writer and its last reader; numbering goes over all places
+// once, and costs as much as some files in a row. That a sixteenth is about where they meet is a judgement.
 const MANY: usize = 16;
 
 impl Keeper {
@@ -80,6 +81,7 @@ impl Keeper {
             let is_many = files.len() > self.storage.files().len() / MANY;
             for file in files {
                 let bytes = sizes.reserve(file);
+                // One by one the peaks follow each change; with many it is cheaper to number all anew, once.
                 done = match is_many {
                     true => self.storage.resize(file, bytes),
                     false => self.resize(file, bytes),

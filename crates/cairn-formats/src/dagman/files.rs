@@ -12,7 +12,8 @@ use std::rc::Rc;
 // Reading is recursive: deep enough for any workflow, and far from the end of the stack.
 pub(crate) const DEEPEST: usize = 64;
 /// How many times a file may be included, all in all.
-// Files that include others twice double with every level: the limit on depth alone would let 2⁶⁴ through.
+// Files that include others twice double with every level: the limit on depth alone would let 2⁶⁴ through. A judgement: some seconds of small
+// files, and more than there are in any workflow that was seen.
 pub(crate) const MOST_INCLUDES: usize = 100_000;
 /// How many bytes all includes may come to, a file counting as often as it is included.
 // What is included is read again every time: this bounds the time as the limit of a file bounds the memory.

@@ -27,7 +27,8 @@ pub(crate) struct Submit {
 pub(crate) type Variables<'a> = dyn Fn(&str, bool) -> Option<&'a str> + 'a;
 
 /// A macro may expand into others, but not without end: this deep, and this many in one value.
-// Twelve lines of `a = $(b)$(b)` would make thousands of copies: both limits are needed.
+// Twelve lines of `a = $(b)$(b)` would make thousands of copies: both limits are needed. Judgements: what people write is a
+// few deep, and has a macro a word at the most.
 const MOST_DEPTH: usize = 16;
 const MOST_MACROS: usize = 100;
 /// The longest value that expanding macros may make.

@@ -10,10 +10,12 @@ use cairn_dag::Flow;
 use hashbrown::HashMap;
 
 /// The longest value of a variable, in bytes.
-// A=$(A)$(A) doubles a value in every line: 40 lines would fill any memory.
+// A=$(A)$(A) doubles a value in every line: 40 lines would fill any memory. A megabyte is a list of some
+// ten thousand files.
 const LONGEST_VALUE: usize = 1 << 20;
 /// The most bytes that all replaced variables of a file may come to.
-// A long list that each of thousands of rules names: the file is short, and what it comes to is not.
+// A long list that each of thousands of rules names: the file is short, and what it comes to is not. A judgement: that much is still read in
+// seconds.
 const MOST_REPLACED: usize = 256 << 20;
 
 /// The variables that say what a rule needs. Memory and disk are in mebibytes, the time in seconds.

@@ -167,7 +167,15 @@ fn spots(text: &str, format: Format) -> Result<Option<Vec<Spot>>, PriorityError>
             let spots = yaml::yaml_spots(text);
             Some(spots.map_err(|tangled| PriorityError::Tangled(tangled.0))?)
         }
-        _ => None,
+        // DAGMan's have lines of their own; the others hold none.
+        Format::Dagman
+        | Format::Makeflow
+        | Format::Stg
+        | Format::Galaxy
+        | Format::Taskcluster
+        | Format::TaskEdge
+        | Format::Csv
+        | Format::Tsv => None,
     })
 }
 

@@ -93,6 +93,8 @@ fn label_from_deficits<N: Amount>(network: &mut Network<N>, queue: &mut Vec<u32>
                 queue.push(u);
             }
         };
+        // From the deficit backwards: flow may come along any arc from a dependant, however much flows there; from a need only
+        // back, as much as flows there.
         for slot in network.needs(w) {
             if network.slots[slot].flow > N::ZERO {
                 reach(network, slot);

@@ -293,6 +293,7 @@ impl Ancestors {
 
     /// The parts that have ancestors of `task`, and how many, sorted by part. O(tasks/64 + parts).
     fn by_part(&self, task: TaskId, work: &mut Work<'_>) -> Option<Vec<(PartId, usize)>> {
+        // Words in a row: eight are as quick as a step.
         work.take(long(self.words + self.ends.len()) / 8)?;
         let row = self.bit[task.index()].expect("a task of a part").index();
         let bits = &self.bits[row * self.words..][..self.words];

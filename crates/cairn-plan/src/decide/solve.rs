@@ -55,6 +55,9 @@ pub struct ComponentEffort {
 /// conditioning) and components of small path width are solved exactly in polynomial time; where there are few unions of
 /// closures, they are enumerated. In general the profile alone is NP-hard (\[MR05\], Theorem 3.1).
 ///
+/// O(2^c · nodes²) where c vertices meet all cycles, O(3^w · nodes²) where w rewards are open at a time; whatever comes, O(steps) of
+/// `effort`, but for the closed form, which is linear.
+///
 /// For example, a node that gains one alone, two that gain three together, and one more for all three: the most is 0, 1,
 /// 3, 5, and no order attains it, as the first node is in the best set of one and not in that of two.
 pub(super) fn solve(

@@ -140,6 +140,7 @@ impl<'a> Space<'a> {
     /// could not finish is not begun.
     fn least(&self, beam: Option<usize>) -> u64 {
         let states = match beam {
+            // Not every size has a state, as closures have several nodes: of four sizes one, say.
             Some(_) => self.component.nodes() / 4,
             None => self.component.rewards(),
         };
@@ -174,7 +175,7 @@ impl<'a> Space<'a> {
         taken.len()
     }
 
-    /// The cost of finding out what a state opens: a look at all needs, one after the other.
+    /// The cost of finding out what a state opens: a look at all needs, one after the other, of which eight are as quick as a step.
     fn opening(&self) -> u64 {
         1 + long(self.component.arcs()) / 8
     }

@@ -132,7 +132,9 @@ impl<'a> Windows<'a> {
         let mut windows: Vec<[IntervalId; 2]> = (0..upper.len())
             .filter(|&t| upper[t] > found.gain(t))
             .map(|t| {
+                // Nothing is gained after no step, and everybody knows it: t is at least 1, and the first interval starts at 0.
                 let j = self.start.partition_point(|&s| s < t) - 1;
+                // Wider by one neighbour each time, before and behind in turn.
                 let ends = match radius {
                     0 => [j.saturating_sub(1), j],
                     1 => [j, (j + 1).min(last)],

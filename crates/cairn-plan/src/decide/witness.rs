@@ -204,6 +204,7 @@ fn backward(
         .collect();
     for _ in 0..steps {
         work.take(look(dag, &last))?;
+        // A child whose parents are all executed counts as gained, as long as it is: it is lost with the first of them.
         let lost = |v: TaskId| dag.children(v).iter().filter(|c| executed.is_free(**c));
         let loss = |v: TaskId| lost(v).count();
         let (at, &task) = last.iter().enumerate().min_by_key(|e| (loss(*e.1), *e.1))?;

@@ -11,7 +11,8 @@ use std::path::Path;
 use std::time::Duration;
 
 /// So often an upload that does not have its digest is begun anew.
-// A file that changes while it is read never has its digest.
+// A file that changes while it is read never has its digest. Three, as one chance spoils seldom twice in a row: what is
+// spoilt once more is written to, or the disk is bad.
 const SPOILT: u32 = 3;
 /// A piece of a log.
 // The server takes pieces up to a megabyte. Larger ones take longer to repeat when a connection breaks, smaller ones need more

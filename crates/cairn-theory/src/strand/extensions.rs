@@ -114,6 +114,8 @@ fn common_prefixes(text: &[u32], array: &[u32], rank: &[u32]) -> Vec<u32> {
     common
 }
 
+/// Row k has the least of every 2^k blocks in a row: a sparse table, so that the least over any stretch of blocks is that of two
+/// entries, which may overlap. O(b log b) for b blocks; over blocks, not places, so that it is O(n) for n places.
 fn block_minima(common: &[u32]) -> Vec<Vec<u32>> {
     let least = |block: &[u32]| block.iter().copied().min().expect("blocks are not empty");
     let mut rows = vec![common.chunks(BLOCK).map(least).collect::<Vec<_>>()];
@@ -191,6 +193,7 @@ impl<'a> Induce<'a> {
     fn new(text: &'a [u32], alphabet: usize) -> Induce<'a> {
         let n = text.len();
         let mut rises = vec![false; n];
+        // From the back: of two equal symbols the suffix behind decides. The last one falls, as the end is smaller than any symbol.
         for i in (0..n - 1).rev() {
             rises[i] = text[i] < text[i + 1] || text[i] == text[i + 1] && rises[i + 1];
         }

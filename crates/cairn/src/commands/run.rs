@@ -17,7 +17,7 @@ use self::report::Reporter;
 pub(crate) use self::settings::Settings;
 use super::contender::name;
 use super::lookout::{Lookout, Workers};
-use super::runnable::{self, names_real_files, rules_for};
+use super::runnable::{self, rules_for};
 use crate::called;
 use crate::cli;
 use crate::failure::Failure;
@@ -50,7 +50,7 @@ fn run_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let memory = settings.memory.or_else(machine_memory);
     let rules = make_rules(settings, &flow, memory, &programs, whole.format)?;
     // Of other formats a missing input says nothing: it was never meant to lie here.
-    let minds_files = !flags.ignore_files && names_real_files(whole.format);
+    let minds_files = !flags.ignore_files && whole.format.names_files_here();
     let lookout = lookout(settings, &flow);
     let quick = || lookout.quick();
     let part = disk::Part {
@@ -90,7 +90,7 @@ fn run_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
         rules,
         offer: offer(settings, memory),
         // A record of an earlier run says what was taken, not what may be.
-        limits_memory: whole.format != Format::WfFormat,
+        limits_memory: !whole.format.is_record(),
         minds_files,
         disk: layout.map(|layout| DiskSetup {
             layout,

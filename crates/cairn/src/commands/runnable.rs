@@ -126,12 +126,3 @@ pub(crate) fn rules_for(
     }
     Ok(rules)
 }
-
-/// Whether files that tasks declare are meant to be here. Those of records of runs and of Pegasus are names of things that
-/// were, or are, elsewhere.
-pub(crate) fn names_real_files(format: Format) -> bool {
-    matches!(
-        format,
-        Format::FlowToml | Format::FlowJson | Format::FlowJsonLines | Format::Makeflow
-    )
-}

@@ -15,7 +15,7 @@ use super::lookout::{Lookout, Workers};
 use super::pictures::short_name;
 use super::run::disk as on_disk;
 use super::run::tight;
-use super::runnable::{self, names_real_files, pool, rules_for, template};
+use super::runnable::{self, pool, rules_for, template};
 use super::sight::{Seen, SeenFamily};
 use crate::cli;
 use crate::failure::{Failure, INTERRUPTED_CODE};
@@ -220,7 +220,7 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let quick = || lookout.quick();
     let served = Arc::new(Served::new(jobs));
     let directory = |task| served.directory(task);
-    let minds_files = !flags.ignore_files && names_real_files(whole.format);
+    let minds_files = !flags.ignore_files && whole.format.names_files_here();
     let part = on_disk::Part {
         flow: &flow,
         wanted: None,

@@ -9,7 +9,7 @@ use self::settings::name;
 use self::space::Shelved;
 use super::lookout::Lookout;
 use super::run::disk::Part;
-use super::runnable::{self, names_real_files};
+use super::runnable;
 use crate::cli::{self, Policy, Wanted};
 use crate::failure::Failure;
 use crate::output::{Output, write_file};
@@ -84,7 +84,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
             wanted: None,
             safety: flags.safety,
         };
-        let jobs = (&jobs, names_real_files(whole.format));
+        let jobs = (&jobs, whole.format.names_files_here());
         Shelved::new(caps, part, jobs, (&is_executed, is_new), &here, out)
     });
     let files = files.transpose()?;

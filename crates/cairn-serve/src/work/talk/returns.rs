@@ -10,7 +10,8 @@ use std::sync::atomic::Ordering;
 
 /// So often the outputs of one result are uploaded again.
 // Once is enough where files were lost with the server's disk. One that loses them every time has a fault that no upload mends:
-// then it counts as away, and is asked again later.
+// then it counts as away, and is asked again later. Ten is a judgement between
+// the two.
 const REPEATED: u32 = 10;
 
 impl Talk {
