@@ -3,6 +3,7 @@
 import doctest
 import itertools
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -137,38 +138,41 @@ def test_what_is_wrong_is_an_exception(tmp_path):
         cairn.Dag.from_edges([("a", "a")])
     dag = cairn.Dag.from_edges([("a", "b")])
     wrong = [
-        lambda: cairn.Dag.from_edges([("a", "b", "c")]),
-        lambda: cairn.Dag.from_edges([7]),
-        lambda: dag.parents("zz"),
-        lambda: cairn.plan(dag, policy="nonsense"),
-        lambda: cairn.plan(dag, effort="nonsense"),
-        lambda: cairn.plan(dag, time_limit=-1),
-        lambda: cairn.plan(dag, time_limit=float("nan")),
-        lambda: cairn.plan(dag, durations=[1]),
-        lambda: cairn.plan(dag, durations={"a": 1}),
-        lambda: cairn.plan(dag, durations=[1, float("inf")]),
-        lambda: cairn.batch(dag, 1, ["b"]),
-        lambda: cairn.batch(dag, -1),
-        lambda: cairn.simulate(dag, []),
-        lambda: cairn.simulate(dag, world="nonsense"),
-        lambda: cairn.simulate(dag, gap=-1),
-        lambda: cairn.simulate(dag, world="pool", workers=0),
-        lambda: cairn.simulate(dag, {"bad": ["b", "a"]}),
-        lambda: cairn.simulate(dag, runs=0),
-        lambda: cairn.Storage(dag, {}),
-        lambda: cairn.Storage(dag, {"a": -1}),
-        lambda: cairn.Storage(dag, {"a": "12"}),
-        lambda: cairn.Storage(dag, {"a": 2**62}),
-        lambda: cairn.Storage(dag, [cairn.File("b", 1, ["a"])]),
-        lambda: cairn.Keeper(dag, {"a": 2}, 1),
-        lambda: cairn.Keeper(dag, {"a": 2}, 2).finish("a"),
-        lambda: cairn.Keeper(dag, {"a": 2}, 2).release("a"),
-        lambda: cairn.Keeper(dag, {"a": 2}, 2).resize(9, 1),
+        ("is no edge", lambda: cairn.Dag.from_edges([("a", "b", "c")])),
+        ("is no edge", lambda: cairn.Dag.from_edges([7])),
+        ("is no task of this dag", lambda: dag.parents("zz")),
+        ('there is no policy "nonsense"; policies: ', lambda: cairn.plan(dag, policy="nonsense")),
+        ('there is no effort "nonsense"; give quick, usual or thorough', lambda: cairn.plan(dag, effort="nonsense")),
+        ("time_limit=-1 is no number of seconds; give a number", lambda: cairn.plan(dag, time_limit=-1)),
+        ("is no number of seconds; give a number from 0 on", lambda: cairn.plan(dag, time_limit=float("nan"))),
+        ("1 durations for 2 tasks", lambda: cairn.plan(dag, durations=[1])),
+        ("no duration for the task 'b'", lambda: cairn.plan(dag, durations={"a": 1})),
+        ("durations are finite numbers from 0 on", lambda: cairn.plan(dag, durations=[1, float("inf")])),
+        ("these tasks cannot be executed alone", lambda: cairn.batch(dag, 1, ["b"])),
+        ("give a number from 0 on", lambda: cairn.batch(dag, -1)),
+        ("there is no policy to simulate", lambda: cairn.simulate(dag, [])),
+        ("there is no world", lambda: cairn.simulate(dag, world="nonsense")),
+        ("the mean gap", lambda: cairn.simulate(dag, gap=-1)),
+        ("give 1 to 1000000", lambda: cairn.simulate(dag, world="pool", workers=0)),
+        ("this is no order of the dag", lambda: cairn.simulate(dag, {"bad": ["b", "a"]})),
+        ("zero runs", lambda: cairn.simulate(dag, runs=0)),
+        ("no size for the task 'a'", lambda: cairn.Storage(dag, {})),
+        ("give a whole number of bytes", lambda: cairn.Storage(dag, {"a": -1})),
+        ("give one with its unit", lambda: cairn.Storage(dag, {"a": "12"})),
+        ("all sizes together are more than", lambda: cairn.Storage(dag, {"a": 2**62})),
+        (
+            "task number 0 reads what task number 1 writes, but does not come after it",
+            lambda: cairn.Storage(dag, [cairn.File("b", 1, ["a"])]),
+        ),
+        ("too small", lambda: cairn.Keeper(dag, {"a": 2}, 1)),
+        ("it must be one that", lambda: cairn.Keeper(dag, {"a": 2}, 2).finish("a")),
+        ("it must be one that", lambda: cairn.Keeper(dag, {"a": 2}, 2).release("a")),
+        ("there is no file number 9", lambda: cairn.Keeper(dag, {"a": 2}, 2).resize(9, 1)),
     ]
-    for number, act in enumerate(wrong):
-        with pytest.raises(cairn.CairnError):
+    for words, act in wrong:
+        with pytest.raises(cairn.CairnError, match=re.escape(words)):
             act()
-            print("accepted:", number)
+            print("accepted, and not refused with:", words)
     with pytest.raises(TypeError):
         cairn.Dag()
     empty = cairn.plan(cairn.Dag.from_edges([]))

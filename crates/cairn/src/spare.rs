@@ -1,6 +1,7 @@
 //! Where things are written: nothing that was read is written over, and the folder is there. Knows paths, not what is in the files.
 
 use crate::failure::Failure;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// Refuses to write onto one of the files that are `read`; in both, '-' is what it is on the command line.
@@ -26,16 +27,31 @@ pub(crate) fn none_of<P: AsRef<Path>>(read: &[P], out: &Path, cure: &str) -> Res
     }
 }
 
-/// Refuses a file in a folder that is not there, as writing it would: before the work that it is to hold.
+/// Refuses a file in a folder that is not there, or that is a folder itself, as writing it would: before the work that it is to
+/// hold.
 pub(crate) fn has_folder(out: &Path) -> Result<(), Failure> {
     let folder = out.parent().filter(|folder| *folder != Path::new(""));
     let found = folder.map_or(Ok(true), |folder| folder.metadata().map(|f| f.is_dir()));
     let error = match found {
-        Ok(true) => return Ok(()),
-        Ok(false) => std::io::ErrorKind::NotADirectory.into(),
+        Ok(true) if out == Path::new("-") || !out.is_dir() => return Ok(()),
+        Ok(true) => ErrorKind::IsADirectory.into(),
+        Ok(false) => ErrorKind::NotADirectory.into(),
         Err(error) => error,
     };
     Err(Failure::writing(&out.display().to_string(), &error))
+}
+
+/// Refuses a folder that cannot be made, as making it would: beneath a file, or where one lies.
+pub(crate) fn can_be_folder(folder: &Path) -> Result<(), Failure> {
+    // What is not there is made; the first that is there holds it.
+    let mut there = folder.ancestors().filter_map(|f| f.metadata().ok());
+    match there.next() {
+        Some(found) if !found.is_dir() => {
+            let error = ErrorKind::NotADirectory.into();
+            Err(Failure::writing(&folder.display().to_string(), &error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether both paths lead to one file, by whatever links.

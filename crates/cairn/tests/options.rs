@@ -339,6 +339,38 @@ fn bad_flags_are_told_before_the_file_is_opened() {
             "plan FILE --certificate nowhere/x.json",
             "cannot write nowhere/x.json",
         ),
+        (
+            "plan FILE --certificate crates",
+            "cannot write crates: is a",
+        ),
+        ("run FILE --report nowhere/x.html", "cannot write nowhere"),
+        ("run FILE --report crates", "cannot write crates: is a"),
+        ("convert FILE nowhere/x.dot", "cannot write nowhere/x.dot"),
+        ("convert FILE crates --to dot", "cannot write crates: is a"),
+        ("convert FILE out.ga --rewrite", "read but not written"),
+        (
+            "gen mesh 40000 -o nowhere/x.dag",
+            "cannot write nowhere/x.dag",
+        ),
+        (
+            "gen mesh 40000 -o crates --to dot",
+            "cannot write crates: is a",
+        ),
+        ("study FILE -o Cargo.toml", "cannot write Cargo.toml: not a"),
+        (
+            "simulate FILE --grid -o Cargo.toml/in",
+            "cannot write Cargo.toml/in: not a",
+        ),
+        (
+            "submit FILE --engine dask --dry-run -o Cargo.toml",
+            "cannot write Cargo.toml: not a",
+        ),
+        (
+            "submit FILE --engine slurm --state Cargo.toml/in",
+            "cannot write Cargo.toml/in: not a",
+        ),
+        ("submit FILE --engine slurm --poll=-1", "--poll -1"),
+        ("submit FILE --engine slurm --poll inf", "--poll inf"),
         ("explain t --live URL --token-file FILE --quick", "--quick"),
         (
             "explain t --live URL --token-file FILE --executed a",

@@ -6,14 +6,14 @@ mod common;
 mod sheets;
 
 use common::served::{served, until};
-use common::source::{Code, product, sources};
 use common::{cairn, cairn_at, root};
 use serde_json::Value;
 use sheets::bad::{BAD, ELSEWHERE, UNFIT};
-use sheets::commands::{COMMANDS, ON_EXAMPLES, RUNS, SERVED, SHEETS, SHELLS};
+use sheets::commands::{COMMANDS, ON_EXAMPLES, REQUESTS, RUNS, SERVED, SHEETS, SHELLS};
 use sheets::files::FILES;
-use sheets::unheard::UNHEARD;
 use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use tempfile::TempDir;
@@ -351,6 +351,68 @@ fn a_server_and_its_worker_read_as_before() {
     compare([("served".to_owned(), told)]);
 }
 
+/// Sends a request to a server in a folder, and tells its answer.
+fn answered(folder: &Path, address: &str, line: &str) -> String {
+    let digest = "0".repeat(64);
+    let line = &line.replace("DIGEST", &digest);
+    let mut words = line.splitn(4, ' ');
+    let mut word = || words.next().unwrap_or_default();
+    let (who, method, path, body) = (word(), word(), word(), word());
+    let token = std::fs::read_to_string(folder.join("state/tokens").join(who));
+    let shown = match who {
+        "-" => String::new(),
+        who => {
+            let token = token.as_deref().unwrap_or(who).trim();
+            format!("Authorization: Bearer {token}\r\n")
+        }
+    };
+    let length = body.len();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let head = format!("{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n");
+    let request = format!("{head}{shown}Content-Length: {length}\r\n\r\n{body}");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let status = head.lines().next().unwrap().trim_start_matches("HTTP/1.1 ");
+    let body = match serde_json::from_str::<Value>(body) {
+        Ok(mut value) => {
+            // Random names.
+            for key in ["run", "sign"] {
+                if let Some(name) = value.get_mut(key).filter(|name| name.is_string()) {
+                    *name = "…".into();
+                }
+            }
+            laid_out(&value, 0)
+        }
+        // Of numbers that count what the machine did, what they mean.
+        Err(_) => {
+            let said = body
+                .lines()
+                .filter(|l| !path.ends_with("metrics") || l.starts_with("# HELP"));
+            said.collect::<Vec<_>>().join("\n")
+        }
+    };
+    let told = format!("$ {line}\n{status}\n{body}\n\n");
+    let told = told.replace(&digest, "DIGEST");
+    told.replace(folder.to_str().unwrap(), "FOLDER")
+}
+
+#[test]
+fn requests_are_answered_as_before() {
+    let folder = workshop();
+    // However slow this machine is, the worker is not lost meanwhile.
+    let flags = ["--policy", "ic", "--stay", "--silence", "600"];
+    let server = served(folder.path(), &[&["small.toml"][..], &flags].concat());
+    until("the order", || server.said().contains("order: "));
+    let address = server.url.strip_prefix("http://").unwrap();
+    let told = REQUESTS
+        .iter()
+        .map(|line| answered(folder.path(), address, line));
+    let told = without_moments(&told.collect::<String>());
+    compare([("requests".to_owned(), told)]);
+}
+
 #[test]
 fn shells_are_told_as_before() {
     let folder = workshop();
@@ -393,7 +455,7 @@ fn every_snapshot_is_still_compared() {
     });
     let bad = BAD.iter().map(|(format, _)| format!("bad-{format}"));
     let unfit = UNFIT.iter().map(|(format, _)| format!("unfit-{format}"));
-    let alone = ["help", "elsewhere", "runs", "served", "shells"].map(str::to_owned);
+    let alone = ["help", "elsewhere", "runs", "served", "requests", "shells"].map(str::to_owned);
     let expected: BTreeSet<String> = (helps.chain(kinds).chain(bad).chain(unfit))
         .chain(SHEETS.iter().map(|(name, _)| (*name).to_owned()))
         .chain(alone)
@@ -426,138 +488,4 @@ fn every_command_and_every_format_has_its_sheet() {
             "{format}"
         );
     }
-}
-
-/// Library crates whose errors reach people; what they say stands in `#[error(…)]`.
-const LIBRARIES: [&str; 9] = [
-    "dag", "theory", "plan", "verify", "sim", "engine", "serve", "submit", "show",
-];
-
-#[test]
-fn whatever_is_said_of_mistakes_is_in_a_sheet() {
-    let mut heard = String::new();
-    let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots")).unwrap();
-    for path in files.map(|file| file.unwrap().path()) {
-        // Not what insta leaves beside them of a text that nobody has accepted.
-        if path.extension().is_some_and(|e| e == "snap") {
-            heard += &std::fs::read_to_string(path).unwrap();
-        }
-    }
-    let heard = on_one_line(&heard);
-    let mut texts = said("cairn", in_a_refusal);
-    texts.extend(said("cairn-formats", |code, n| !is_for_nobody(code, n)));
-    for library in LIBRARIES {
-        texts.extend(said(&format!("cairn-{library}"), in_an_error));
-    }
-    assert!(texts.len() > 900, "only {} texts were found", texts.len());
-    let mut left: BTreeSet<(&str, &str)> = (UNHEARD.iter())
-        .flat_map(|(_, of)| of.iter())
-        .flat_map(|(place, words)| words.iter().map(move |words| (*place, *words)))
-        .collect();
-    let mut unheard = Vec::new();
-    for (place, text) in &texts {
-        if heard.contains(longest_part(text).trim()) {
-            continue;
-        }
-        let is_known = |(of, words): &&(&str, &str)| place == of && text.contains(words);
-        let known = (UNHEARD.iter()).flat_map(|(_, of)| of.iter());
-        let mut known = known.flat_map(|(of, words)| words.iter().map(move |words| (*of, *words)));
-        match known.find(|known| is_known(&known)) {
-            Some(known) => drop(left.remove(&known)),
-            None => unheard.push(format!("{place}: {text}")),
-        }
-    }
-    assert!(unheard.is_empty(), "in no sheet:\n{}", unheard.join("\n"));
-    assert!(
-        left.is_empty(),
-        "this is heard, or nobody says it any more: {left:#?}"
-    );
-}
-
-/// The sentences of a crate's product code that count by `counts`, which is given the code and the number of a string in it.
-fn said(of: &str, counts: fn(&Code, usize) -> bool) -> Vec<(String, String)> {
-    let mut said = Vec::new();
-    for path in sources(&root().join(format!("crates/{of}/src"))) {
-        let place = path.to_str().unwrap().split("crates/").last().unwrap();
-        if place.contains("test") {
-            continue;
-        }
-        let code = product(&path);
-        let strings = code.strings.iter().enumerate();
-        let strings = strings.filter(|(n, (_, text))| is_sentence(text) && counts(&code, *n));
-        said.extend(strings.map(|(_, (_, text))| (place.to_owned(), text.clone())));
-    }
-    said
-}
-
-/// Words are names of fields and keys, too; three of them in a row are not.
-fn is_sentence(text: &str) -> bool {
-    let longest = longest_part(text);
-    longest.len() >= 16 && longest.contains(' ')
-}
-
-/// What stands between the braces, where something is filled in: of that the longest.
-fn longest_part(text: &str) -> String {
-    let text = text.replace("{{", "\0").replace("}}", "\x01");
-    let parts = text
-        .split('{')
-        .map(|p| p.split_once('}').map_or(p, |(_, rest)| rest));
-    let parts = parts.map(|p| on_one_line(&p.replace('\0', "{").replace('\x01', "}")));
-    parts.max_by_key(String::len).unwrap_or_default()
-}
-
-/// Whether a string is said when something is refused: within such a call, in a name that goes to one, or where a refusal is made.
-fn in_a_refusal(code: &Code, n: usize) -> bool {
-    const CALLS: [&str; 6] = [
-        "Failure::usage(",
-        "Failure::of(",
-        "Failure::Interrupted(",
-        ".error(",
-        ".warning(",
-        "complain(",
-    ];
-    const NAMES: [&str; 3] = ["let help", "let cure", "let message"];
-    let (at, text) = (&code.strings[n].0, &code.strings[n].1);
-    let within = |begin: &str, open: usize| {
-        let mut places = code.bare[..at.start].rmatch_indices(begin);
-        places.any(|(place, _)| code.closing_bracket(place + open) > at.start)
-    };
-    let in_name = NAMES.iter().any(|name| {
-        let place = code.bare[..at.start].rfind(name);
-        place.is_some_and(|place| !is_over(&code.bare[place..at.start]))
-    });
-    let in_maker = {
-        let place = code.bare[..at.start].rfind("-> Failure {");
-        place.is_some_and(|place| code.closing_bracket(place + "-> Failure {".len()) > at.start)
-    };
-    let in_call = CALLS.iter().any(|call| within(call, call.len()));
-    in_call || in_name || in_maker || text.starts_with("warning: ")
-}
-
-/// Whether a statement has ended in this code, which begins with it.
-fn is_over(code: &str) -> bool {
-    let mut depth = 0;
-    code.bytes().any(|byte| {
-        depth += i32::from(b"([{".contains(&byte)) - i32::from(b")]}".contains(&byte));
-        byte == b';' && depth == 0
-    })
-}
-
-fn in_an_error(code: &Code, n: usize) -> bool {
-    let before = code.bare[..code.strings[n].0.start].trim_end_matches(['"', ' ', '\n']);
-    before.ends_with("#[error(")
-}
-
-/// What is said of our own mistakes, and to the compiler.
-fn is_for_nobody(code: &Code, n: usize) -> bool {
-    let before = code.bare[..code.strings[n].0.start].trim_end_matches(['"', ' ', '\n']);
-    ["expect(", "unreachable!(", "reason ="]
-        .iter()
-        .any(|end| before.ends_with(end))
-}
-
-/// As in a sheet, without the lines and marks that a terminal's width makes.
-fn on_one_line(text: &str) -> String {
-    let words = text.split_whitespace().filter(|word| *word != "!");
-    words.collect::<Vec<_>>().join(" ")
 }

@@ -287,7 +287,15 @@ fn a_restart_keeps_what_results_count_for() {
     server.signal("-TERM");
     assert_eq!(server.end(30), 130);
     let said = refused(&["--volunteers", "3", "--quorum", "2"]);
-    assert!(said.contains("begun with --quorum 4"), "{said}");
+    let why = "begun with --quorum 4: --quorum 2 would let results count that were promised more";
+    assert!(said.contains(why), "{said}");
+    assert!(said.contains("leave --quorum out to go on"), "{said}");
+    let said = refused(&["--disk", "1GB"]);
+    assert!(
+        said.contains("this state has tokens of 3 volunteers"),
+        "{said}"
+    );
+    assert!(said.contains("go on without the cap, or give"), "{said}");
     // Nobody says anything: three must agree all the same.
     let (mut server, url, _) = serve(folder, "flow.toml", &["--stay"]);
     let _workers = workers(folder, &url, 7..10, |n| {

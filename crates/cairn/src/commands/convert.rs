@@ -23,6 +23,13 @@ impl Settings {
             None => Format::from_extension(&flags.out),
         };
         let format = wanted.ok_or_else(|| untold(&flags.out))?;
+        spare::has_folder(&flags.out)?;
+        // What is only read can still be copied, and of what format the input is it may have to tell itself.
+        let given = flags.input.format.as_deref().and_then(Format::from_name);
+        let is_copy = !flags.rewrite && given.is_none_or(|given| given == format);
+        if !is_copy && !format.can_write() {
+            return Err(refused(&WriteError::ReadOnly(format)));
+        }
         Ok(Settings { flags, format })
     }
 }

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::plural::counted;
 use crate::screen;
+use crate::spare;
 use cairn_dag::{Family, FamilyError, FamilyOptions, Flow};
 use cairn_formats::Format;
 
@@ -19,6 +20,7 @@ pub(crate) struct Settings {
 impl Settings {
     pub(crate) fn new(flags: cli::Gen) -> Result<Settings, Failure> {
         let format = convert::output_format(&flags.out, flags.to.as_deref())?;
+        spare::has_folder(&flags.out)?;
         let args: Vec<&str> = flags.args.iter().map(String::as_str).collect();
         let options = FamilyOptions {
             arity: flags.arity,

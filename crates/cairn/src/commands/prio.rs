@@ -115,7 +115,9 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
 /// texts that may be tangled, can be refused: the others are spared an edit more.
 fn try_out(source: &Source, format: Format, flow: &Flow, flags: &cli::Prio) -> Result<(), Failure> {
     if !matches!(format, Format::Dagman | Format::PegasusYaml) {
-        return flags.out.as_deref().map_or(Ok(()), spare::has_folder);
+        // Into a folder it goes by its own name.
+        let target = flags.out.as_deref().filter(|out| !out.is_dir());
+        return target.map_or(Ok(()), spare::has_folder);
     }
     let order = flow.dag().topological_order();
     let trial = edit(source, format, flow, order, flags.keep)?;

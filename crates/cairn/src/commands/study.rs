@@ -81,6 +81,7 @@ const MARKDOWN: &str = "study.md";
 fn check_folder(files: &[PathBuf], folder: &Path) -> Result<(), Failure> {
     Named::of("a workflow", files).checked()?;
     let cure = "name another folder with -o";
+    spare::can_be_folder(folder)?;
     let mut made = [JSON, MARKDOWN].into_iter();
     made.try_for_each(|name| spare::none_of(files, &folder.join(name), cure))
 }

@@ -287,6 +287,7 @@ pub(crate) const BAD: &[(&str, &[&str])] = &[
             "{\"task\": [{\"name\": \"a\", \"inputs\": [{\"path\": \"x\", \"temp\": true}]}]}",
             "{\"task\": [{\"name\": \"a\", \"pools\": 3}]}",
             "{\"task\": [{\"name\": \"a\", \"pools\": {\"\": 1}}]}",
+            "{\"task\": [{\"name\": \"a\", \"pools\": {\"p\": 1, \"p\": 2}}]}",
             "{\"task\": [{\"name\": \"a\", \"memory\": \"much\"}]}",
             "{\"task\": [{\"name\": \"a\", \"seconds\": \"long\"}]}",
             "{\"task\": [{\"name\": \"\"}]}",

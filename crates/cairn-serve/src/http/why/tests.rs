@@ -165,3 +165,176 @@ fn whoever_a_task_is_kept_for_is_named() {
     let why = words("anna", &told(Vec::new()), &Named);
     assert!(why.answer.starts_with("t3 is kept for worker 7"), "{why:?}");
 }
+
+/// A worker that was lost is asked about: only the first of these is about that.
+#[test]
+fn every_refusal_has_its_words() {
+    let (task, worker) = (Task(3), WorkerId(7));
+    let words = [
+        (
+            Refusal::Unknown,
+            "It was silent for too long and was given up for lost.",
+        ),
+        (Refusal::Full, "It is not idle: it has all it can do."),
+        (
+            Refusal::NothingEligible,
+            "Nothing is eligible: every task that could begin is running, and the others wait for those.",
+        ),
+        (
+            Refusal::NothingFits,
+            "Tasks are eligible, but none that this worker can do: they need more memory, other tags, or a longer stay.",
+        ),
+        (
+            Refusal::Held(task),
+            "Its room is kept for t3, which needs more than is free.",
+        ),
+        (
+            Refusal::KeptFor { task, worker },
+            "t3 is kept for worker 7, which is busy and will end it sooner all the same.",
+        ),
+        (
+            Refusal::Storage { missing: 0 },
+            "Eligible tasks are held back: the disk might be full before the run is over. They begin when something ends.",
+        ),
+        (
+            Refusal::Storage { missing: 2_500 },
+            "Eligible tasks are held back: 2.5 kB of storage are missing for the next.",
+        ),
+        (
+            Refusal::Others,
+            "What is left waits for results of other volunteers: this one has returned its own.",
+        ),
+        (
+            Refusal::Quota,
+            "It has as many tasks as its results so far deserve: errors, lateness and wrong results lower that, right ones raise it.",
+        ),
+        (
+            Refusal::TooManyFailures,
+            "Too many tasks failed: nothing more is begun.",
+        ),
+        (
+            Refusal::Halted,
+            "A task ended the run: nothing more is begun.",
+        ),
+    ];
+    for (refusal, expected) in words {
+        assert_eq!(of_refusal(Some(refusal), "lost", &[], &Named).1, expected);
+    }
+    let (_, next) = of_refusal(None, "here", &[], &Named);
+    assert_eq!(next, "It gets a task the next time it asks.");
+}
+
+#[test]
+fn every_reason_of_a_worker_has_its_words() {
+    let words = [
+        (WhyNot::NoCpus, "offers no processor"),
+        (WhyNot::Tag("gpu".into()), "lacks the label 'gpu'"),
+        (WhyNot::Leaves, "leaves before it could be done"),
+        (WhyNot::Had, "has had it: others must say the same"),
+        (WhyNot::Quota, "has as many tasks as its results deserve"),
+        (WhyNot::Slow, "takes longer than the task's time"),
+        (
+            WhyNot::Worn,
+            "volunteers were given as many copies of it as there may be",
+        ),
+        (
+            WhyNot::Reliable,
+            "it must be tried again, and is kept for a more reliable volunteer for a minute",
+        ),
+        (
+            WhyNot::Failed,
+            "has failed with it, or was late: others come first",
+        ),
+        (WhyNot::KeptFor(Task(3)), "room is kept for t3"),
+        (
+            WhyNot::Faster(WorkerId(7)),
+            "it is kept for worker 7, which will end it sooner",
+        ),
+        (
+            WhyNot::Storage { missing: 0 },
+            "storage: it may begin when something ends",
+        ),
+        (
+            WhyNot::Storage { missing: 2_500 },
+            "storage: 2.5 kB are missing",
+        ),
+    ];
+    for (why, expected) in words {
+        assert_eq!(not_in_words(&why, &[], &Named).1, expected);
+    }
+}
+
+#[test]
+fn every_answer_about_a_task_has_its_words() {
+    let answer = |why| {
+        let told = Told::Task {
+            now: Moment(3_000_000),
+            why,
+            named: Vec::new(),
+        };
+        words("a", &told, &Named).answer
+    };
+    let of_run = [
+        (
+            Reasons::Halted(7),
+            "A task ended the run with 7: nothing more is begun.",
+        ),
+        (
+            Reasons::TooManyFailures,
+            "Too many tasks failed: nothing more is begun.",
+        ),
+        (
+            Reasons::Failed,
+            "It failed as often as it may. Retry it when the cause is mended.",
+        ),
+        (
+            Reasons::Cancelled,
+            "Somebody cancelled it. Retry takes that back.",
+        ),
+        (
+            Reasons::Aborted(Vec::new()),
+            "It waits for a task that failed or was cancelled: retry that one.",
+        ),
+    ];
+    for (why, expected) in of_run {
+        assert_eq!(answer(why), expected);
+    }
+    let by_workers = [
+        (
+            WhyNot::Storage { missing: 0 },
+            "It is held back for storage: the disk might be full before the run is over.",
+        ),
+        (
+            WhyNot::KeptFor(Task(3)),
+            "It is eligible, but the room is kept for a task that needs more.",
+        ),
+        (
+            WhyNot::Faster(WorkerId(7)),
+            "It is eligible, and kept for a worker that is busy and will end it sooner.",
+        ),
+        (
+            WhyNot::Quota,
+            "It is eligible, but for none of the volunteers that are here.",
+        ),
+        (
+            WhyNot::Cpus { needs: 2, free: 1 },
+            "It is eligible, and every worker that could do it is busy.",
+        ),
+    ];
+    for (why, expected) in by_workers {
+        assert_eq!(eligible(vec![Some(why)]).answer, expected);
+    }
+    let of = |by| {
+        of_running(
+            "anna",
+            2,
+            Moment(1_000_000),
+            Some(Moment(by)),
+            Moment(3_000_000),
+        )
+    };
+    let (running, due) = of(5_000_000);
+    assert_eq!(running, "It is running on anna, for 2 s, as attempt 2.");
+    assert_eq!(due[0].text, "it is expected within 4 s");
+    assert_eq!(of(2_000_000).1[0].text, "it was expected within 1 s");
+}

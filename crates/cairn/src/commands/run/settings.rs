@@ -99,7 +99,10 @@ fn check_files(flags: &cli::Run, input: &cli::Input) -> Result<(), Failure> {
     let read = Named::of("the workflow", [&input.file]);
     let read = read.logs(&flags.times).checked()?;
     match &flags.report {
-        Some(path) => spare::none_of(&read.paths(), path, cure),
+        Some(path) => {
+            spare::none_of(&read.paths(), path, cure)?;
+            spare::has_folder(path)
+        }
         None => Ok(()),
     }
 }

@@ -8,6 +8,7 @@ use crate::commands::run::disk;
 use crate::commands::runnable::template;
 use crate::failure::Failure;
 use crate::input::Named;
+use crate::spare;
 use crate::states;
 use cairn_dag::plain;
 use cairn_formats::Template;
@@ -29,11 +30,11 @@ impl Settings {
         let read = Named::of("the workflow", [&flags.input.file]).logs(&flags.times);
         read.and("a log", &flags.expected.world_from).checked()?;
         let template = template(flags.run.as_deref())?;
-        // Every other number is a time, and is kept between its limits later.
-        if flags.slurm.poll.is_some_and(f64::is_nan) {
+        let is_time = |t: f64| t.is_finite() && t > 0.0;
+        if let Some(poll) = flags.slurm.poll.filter(|&poll| !is_time(poll)) {
             return Err(Failure::usage(
-                "--poll is no time",
-                "give a time such as --poll 10s",
+                format!("--poll {poll} is no time above zero"),
+                "give one such as --poll 10s",
             ));
         }
         let folder = match (&flags.output, &flags.state) {
@@ -45,6 +46,7 @@ impl Settings {
                 folder.into()
             }
         };
+        spare::can_be_folder(&folder)?;
         if flags.engine != cli::Engine::Slurm {
             let slurm_only = [
                 ("--max-queued", flags.slurm.max_queued.is_some()),
