@@ -4,7 +4,7 @@ use crate::measure::timed;
 use crate::random::Random;
 use cairn_theory::families::{EvolvingMesh, Family, Fft, OutTree, ReductionMesh, ReductionTree};
 use cairn_theory::strand::{Strand, schedule_sum};
-use cairn_theory::{Bipartite, BlockOrder, tree};
+use cairn_theory::{Bipartite, BlockOrder, Work, tree};
 
 // Large enough that a method which is not near-linear would not come back.
 const SOURCES: usize = 1_000_000;
@@ -70,7 +70,8 @@ fn tree_block(nodes: usize, random: &mut Random) {
         arcs.push((number[source], number[sink]));
     }
     let block = Bipartite::from_arcs(count[0] as usize, count[1] as usize, arcs);
-    let (answer, seconds) = timed(|| tree::solve(&block).expect("a tree"));
+    let (answer, seconds) =
+        timed(|| tree::solve(&block, &mut Work::steps(1 << 30)).expect("a tree"));
     let verdict = match answer.order {
         BlockOrder::Optimal(_) => "optimal order",
         BlockOrder::NoneExists => "none exists",

@@ -23,8 +23,10 @@ mod held;
 mod learn;
 mod number;
 mod peaks;
+mod replan;
 
 pub use self::curve::{AreaByCap, area_by_cap, caps_between};
+pub use self::replan::Shortfall;
 
 use crate::Sizes;
 use crate::budgets::storage::{ASKED, NEXT};

@@ -1,4 +1,4 @@
-//! Who works on what: the live attempts at each task. Decides nothing.
+//! Who works on what: the live attempts at each task, and what the end of one means for its task. Decides nothing else.
 //!
 //! **The rule of copies.** A task is leased from its first attempt on, for as long as somebody works on it or a result of it
 //! waits for validation. Most tasks have one attempt at a time; a *copy* is another one beside it, for a second opinion or
@@ -7,8 +7,28 @@
 //! task waits for validation. No worker has two attempts at one task.
 
 use crate::{ClassId, Moment, Task, Token, WorkerId};
+use cairn_theory::game::Standing;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
+
+/// Where a task stands once an attempt at it has ended without its being executed, by the rule of copies: whether it is given
+/// up for good, somebody else works on it, and a result of it waits for validation.
+///
+/// ```
+/// use cairn_engine::standing_after;
+/// use cairn_theory::game::Standing;
+/// assert_eq!(standing_after(false, false, false), Standing::Eligible);
+/// assert_eq!(standing_after(false, true, false), Standing::Leased);
+/// assert_eq!(standing_after(false, false, true), Standing::Leased);
+/// assert_eq!(standing_after(true, true, true), Standing::Failed);
+/// ```
+pub fn standing_after(for_good: bool, has_other: bool, has_result: bool) -> Standing {
+    match (for_good, has_other || has_result) {
+        (true, _) => Standing::Failed,
+        (false, true) => Standing::Leased,
+        (false, false) => Standing::Eligible,
+    }
+}
 
 /// An attempt that somebody works on.
 #[derive(Clone, Copy, Debug)]

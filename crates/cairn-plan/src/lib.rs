@@ -5,7 +5,7 @@
 //! Beside it: the usual orders ([`policy`]), orders under a cap on open results ([`cap`]), orders of tasks that take
 //! different times ([`weighted_order`]), the best tasks for a batch of requests ([`batch`]), and which of equally good
 //! tasks goes first ([`break_ties`]). [`certificate()`] writes a plan down for a checker that does not trust this crate;
-//! [`foresee`] tells what that checker will prove.
+//! [`Plan::foresee`] tells what that checker will prove.
 //!
 //! All that may take long takes a [`Work`]. [`plan()`], a batch and a sequence of them, and the candidates of [`policy::Rules`] only ask
 //! it whether to stop: how many steps each part of them has is in their effort. So does [`certificate()`], which has no budget: half
@@ -36,7 +36,7 @@ mod weights;
 
 pub use cairn_kernel::Work;
 pub use cairn_theory::Verdict;
-pub use certificate::{certificate, foresee};
+pub use certificate::certificate;
 pub use decide::{ComponentId, Conflict, Corner, Crossing, IntervalId, Pair, Refusal};
 pub use error::{CertificateError, HullError};
 pub use hull::{Hull, Vertex, hull};

@@ -72,7 +72,7 @@ pub struct Plan<'a> {
     pub hull: Option<Hull>,
     /// By task, where there is a hull: the interval between its strict vertices that the task is executed in; none for sinks.
     pub(crate) intervals: Vec<Option<IntervalId>>,
-    /// What the checker will prove of it, once [`foresee`](crate::foresee) was asked; nothing until then.
+    /// What the checker will prove of it, once [`Plan::foresee`] was asked; nothing until then.
     pub checked: Foreseen,
 }
 
@@ -88,6 +88,18 @@ impl<'a> Plan<'a> {
     /// Why the theory of blocks alone does not decide, when it does not.
     pub(crate) fn obstacle(&self) -> Option<&Obstacle> {
         self.theory.as_ref().err().map(|failure| &failure.obstacle)
+    }
+
+    /// The profile of an order of the dag. That of the plan's own is at hand: to count it again would cost a pass over all arcs.
+    ///
+    /// # Panics
+    /// If it does not name every task once, parents first.
+    pub fn profile_of(&self, order: &[TaskId]) -> Vec<u32> {
+        match order == self.order {
+            true => self.profile.clone(),
+            // The skeleton has the same eligible tasks, and fewer arcs.
+            false => profile(self.survey().dag(), order).expect("a topological order"),
+        }
     }
 
     /// The verdict on an order with this profile, which may not be the plan's own.

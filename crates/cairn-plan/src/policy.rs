@@ -11,6 +11,7 @@ mod share;
 mod sketch;
 
 pub(crate) use blend::blend;
+pub use by_score::priorities;
 pub use descendants::descendants;
 pub(crate) use descendants::descendants_work;
 pub(crate) use path_hull::path_hull;

@@ -2,7 +2,7 @@
 
 use cairn_dag::{Dag, Family, FamilyOptions, Flow};
 use cairn_oracle::{any_composite, any_dag, best_profile, ic_optimal_order};
-use cairn_plan::{CertificateError, Evidence, PlanEffort, Work, certificate, foresee, plan};
+use cairn_plan::{CertificateError, Evidence, PlanEffort, Work, certificate, plan};
 use cairn_verify::{Accepted, Certificate, Refusal, Verdict, parse, verify};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -16,10 +16,11 @@ fn certify(flow: &Flow) -> Certificate {
 
 /// The certificate of a plan and what is proved of it: no less than was foreseen.
 fn accept(flow: &Flow) -> (Certificate, Accepted) {
-    let plan = plan(flow.dag(), &PlanEffort::default(), &mut Work::unlimited());
+    let mut plan = plan(flow.dag(), &PlanEffort::default(), &mut Work::unlimited());
     let certificate = certificate(flow, &plan, &mut Work::unlimited()).unwrap();
     let accepted = verify(flow, &certificate).unwrap_or_else(|e| panic!("{e}\n{certificate:?}"));
-    let foreseen = foresee(flow, &plan);
+    plan.foresee(flow);
+    let foreseen = &plan.checked;
     let is_about_verdict = |claim: &String| claim.contains("IC-optimal");
     let is_verdict_proved =
         certificate.verdict != Verdict::Open && !accepted.asserted.iter().any(is_about_verdict);

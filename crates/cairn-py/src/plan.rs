@@ -8,7 +8,6 @@ use cairn_plan::batch::{BatchEffort, BatchState, Batcher};
 use cairn_plan::policy::{self, Rule, Rules};
 use cairn_plan::{Plan, PlanEffort, Work};
 use cairn_sim::{Contest, Options, Plays, World, usual_worlds};
-use cairn_theory::profile::profile;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -83,17 +82,11 @@ fn chosen(
     seconds: Option<&[f64]>,
     work: &Work<'_>,
 ) -> PyResult<(Vec<TaskId>, String)> {
-    let mean = seconds.map_or(1.0, |s| s.iter().sum::<f64>() / s.len().max(1) as f64);
-    let (takes, mean) = match seconds {
-        Some(seconds) if mean > 0.0 => {
-            let known: Vec<Option<f64>> = seconds.iter().copied().map(Some).collect();
-            (cairn_sim::Workload::known(&known).map_err(refused)?, mean)
-        }
-        _ => (World::study_work(), 1.0),
-    };
+    // Durations that are all zero tell nothing.
+    let seconds = seconds.filter(|all| all.iter().any(|&s| s > 0.0));
+    let (takes, mean) = World::work_of(seconds).map_err(refused)?;
     let worlds = usual_worlds(mean).map_err(refused)?;
     let effort = Plays::for_dag(dag.len(), Rule::ALL.len(), worlds.len());
-    let mut candidates = rules.candidates(effort.policies, &mut work.unmetered());
     let options = Options {
         runs: effort.runs,
         work: work.unmetered(),
@@ -105,9 +98,8 @@ fn chosen(
         worlds: &worlds,
         options: &options,
     };
-    let best = contest.choose_rule(&candidates).map_err(refused)?;
-    let (rule, order) = candidates.swap_remove(best.policy);
-    Ok((order, rule.name().to_owned()))
+    let picked = contest.choose_of(rules, effort.policies).map_err(refused)?;
+    Ok((picked.order, picked.rule.name().to_owned()))
 }
 
 /// Order, profile and bound as bytes; verdict, proof and policy as words; and whether the time was up.
@@ -150,7 +142,7 @@ pub(crate) fn plan<'py>(
             ));
         }
         let (order, name) = order_of(&dag, &plan, policy, seconds.as_deref(), work)?;
-        let profile = profile(&dag, &order).map_err(refused)?;
+        let profile = plan.profile_of(&order);
         let verdict = plan.judge(&profile);
         Ok((order, profile, plan.bound, verdict.name(), proof, name))
     })?;

@@ -1,5 +1,5 @@
-//! Which of several orders to run: the one that is fastest in simulations of the workers at hand. Knows not how orders
-//! are made from rules, nor what time it is.
+//! Which of several orders to run: the one that is fastest in simulations of the workers at hand. Knows not how rules make
+//! orders, nor what time it is.
 
 use crate::budgets::contest::{FAIR, FEWEST, FRESH_RUNS, FULL, GLANCE, KEPT, TASKS_PLAYED};
 use crate::error::{SettingError, SimulateError};
@@ -11,7 +11,7 @@ use crate::study::{Options, Study, simulate};
 use crate::workload::Workload;
 use crate::world::World;
 use cairn_dag::{Dag, TaskId};
-use cairn_plan::policy::Rule;
+use cairn_plan::policy::{Rule, Rules};
 use std::cmp::Ordering;
 
 /// A policy must promise to be faster than the first by this share of time to replace it.
@@ -86,6 +86,17 @@ pub struct Chosen {
     pub runs: usize,
 }
 
+/// The rule to run, and its order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picked {
+    /// The rule that was chosen.
+    pub rule: Rule,
+    /// Its order.
+    pub order: Vec<TaskId>,
+    /// Runs made of each candidate in each world; zero where there was no time for any.
+    pub runs: usize,
+}
+
 /// Where policies are played against each other, and how often.
 #[derive(Clone, Copy)]
 pub struct Contest<'a> {
@@ -100,13 +111,27 @@ pub struct Contest<'a> {
 }
 
 impl Contest<'_> {
-    /// [`Contest::choose`] among the orders of rules.
+    /// [`Contest::choose`] among the first so many rules of a plan.
     ///
     /// # Errors
     /// As [`Contest::choose`].
-    pub fn choose_rule(&self, field: &[(Rule, Vec<TaskId>)]) -> Result<Chosen, SimulateError> {
+    pub fn choose_of(&self, rules: &Rules<'_>, first: usize) -> Result<Picked, SimulateError> {
+        self.choose_rule(&rules.candidates(first, &mut self.options.work.clone()))
+    }
+
+    /// [`Contest::choose`] among the orders of rules ([`Rules::candidates`]).
+    ///
+    /// # Errors
+    /// As [`Contest::choose`].
+    pub fn choose_rule(&self, field: &[(Rule, Vec<TaskId>)]) -> Result<Picked, SimulateError> {
         let policy = |(rule, order): &(Rule, Vec<TaskId>)| Policy::order(rule.name(), order);
-        self.choose(&field.iter().map(policy).collect::<Vec<_>>())
+        let chosen = self.choose(&field.iter().map(policy).collect::<Vec<_>>())?;
+        let (rule, order) = &field[chosen.policy];
+        Ok(Picked {
+            rule: *rule,
+            order: order.clone(),
+            runs: chosen.runs,
+        })
     }
 
     /// Plays all policies in all worlds and chooses the fastest, by the mean of the logarithms of mean times. The first policy
@@ -271,13 +296,13 @@ impl Contest<'_> {
 
 /// A policy that is better than the one in force, and by how much.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Challenger {
+pub(crate) struct Challenger {
     /// Its place in the list.
-    pub policy: usize,
+    pub(crate) policy: usize,
     /// Its time over that of the one in force, in runs that did not choose it.
-    pub gain: Ratio,
+    pub(crate) gain: Ratio,
     /// Runs of each in each world that tell so.
-    pub runs: usize,
+    pub(crate) runs: usize,
 }
 
 /// The worlds to try where nothing is known of the workers, for tasks that take `mean` on the mean: few workers that ask

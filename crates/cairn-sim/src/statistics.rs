@@ -250,6 +250,18 @@ pub fn median(mut values: Vec<f64>) -> f64 {
     lower / 2.0 + upper / 2.0
 }
 
+/// The best and the worst of the ratios, as far as their intervals tell, each with its place: that whose high end is lowest, and
+/// that whose low end is highest. `None` where no ratio has ends.
+pub fn extremes(ratios: &[Option<Ratio>]) -> Option<((usize, Ratio), (usize, Ratio))> {
+    let told = ratios.iter().enumerate().filter_map(|(place, ratio)| {
+        let ratio = (*ratio)?;
+        Some((ratio.ends()?, (place, ratio)))
+    });
+    let best = told.clone().min_by(|a, b| a.0.high.total_cmp(&b.0.high))?;
+    let worst = told.max_by(|a, b| a.0.low.total_cmp(&b.0.low))?;
+    Some((best.1, worst.1))
+}
+
 fn sum(values: &[f64]) -> f64 {
     values.iter().sum()
 }
@@ -278,6 +290,30 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn the_best_and_the_worst_are_those_of_which_that_is_sure() {
+        let told = |mean: f64, low: f64, high: f64| {
+            Some(Ratio {
+                mean,
+                median: None,
+                interval: Some(Interval { low, high }),
+                all_equal: false,
+            })
+        };
+        // The second has the lowest mean, and the fourth the highest, of which little is known.
+        let all = [
+            told(0.9, 0.8, 1.0),
+            told(0.7, 0.1, 2.0),
+            None,
+            told(1.5, 0.5, 4.0),
+            told(1.1, 1.0, 1.2),
+        ];
+        let (best, worst) = extremes(&all).unwrap();
+        assert_eq!((best.0, worst.0), (0, 4));
+        assert_eq!((Some(best.1), Some(worst.1)), (all[0], all[4]));
+        assert_eq!(extremes(&[None]), None);
     }
 
     fn draws(spread: Spread, count: usize, seed: u64) -> Vec<f64> {

@@ -218,6 +218,14 @@ pub struct Endings {
     pub stuck: usize,
 }
 
+impl Endings {
+    /// The mean time of those that came to an end, if any did.
+    pub fn mean_time(&self) -> Option<f64> {
+        let sum: f64 = self.ended.iter().map(|m| m.makespan).sum();
+        (!self.ended.is_empty()).then(|| sum / self.ended.len() as f64)
+    }
+}
+
 /// Plays one policy as [`simulate`] does, and counts the runs that end with a full disk
 /// ([`crate::Admission::FitsNow`]). Fewer runs than asked for where [`Options::work`] says so.
 ///

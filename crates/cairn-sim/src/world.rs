@@ -69,4 +69,22 @@ impl World {
         };
         crate::Workload::drawn(spread).expect("the study's numbers are in range")
     }
+
+    /// What tasks take whose durations are known, or else those of the published study; and the mean ([`mean_time`]).
+    ///
+    /// # Errors
+    /// As [`crate::Workload::known`].
+    pub fn work_of(seconds: Option<&[f64]>) -> Result<(crate::Workload, f64), SettingError> {
+        let Some(seconds) = seconds else {
+            return Ok((World::study_work(), 1.0));
+        };
+        let known: Vec<Option<f64>> = seconds.iter().copied().map(Some).collect();
+        Ok((crate::Workload::known(&known)?, mean_time(seconds)))
+    }
+}
+
+/// The mean, which is the unit of gaps and leases: 1 where all durations are zero or there are none.
+pub fn mean_time(seconds: &[f64]) -> f64 {
+    let mean = seconds.iter().sum::<f64>() / seconds.len().max(1) as f64;
+    if mean > 0.0 { mean } else { 1.0 }
 }

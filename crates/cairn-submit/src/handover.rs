@@ -1,7 +1,7 @@
 //! What is handed over: the tasks that are left, in the order of the plan, each as a script. Knows no engine.
 
 use crate::{Made, script};
-use cairn_dag::{TaskId, narrow, plain};
+use cairn_dag::{Flow, TaskId, narrow, plain};
 use cairn_formats::{AbortOn, Jobs};
 use cairn_kernel::Rows;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,44 @@ pub enum HandoverError {
         "the path '{0}' has a $ or a control character, which HTCondor's submit files do not take"
     )]
     Unspeakable(String),
+}
+
+/// Why a submission is of another workflow than the one that would go on with it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OtherWorkflow {
+    /// A task of the submission.
+    #[error("this one has no task '{0}'")]
+    Gone(String),
+    /// A task that is not executed, and is in no submission.
+    #[error("it has no task '{0}'")]
+    New(String),
+}
+
+/// The order of a submission that is taken up again, whose tasks have these names; what it does not name was executed before it,
+/// and comes last. Only what was left then is not executed now: what became of it is told by the submission.
+///
+/// # Errors
+/// [`OtherWorkflow`].
+pub fn taken_up(
+    flow: &Flow,
+    names: &[String],
+    is_executed: &mut [bool],
+) -> Result<Vec<TaskId>, OtherWorkflow> {
+    let gone = |name: &String| OtherWorkflow::Gone(plain(name).to_string());
+    let named = |name: &String| flow.find(name).ok_or_else(|| gone(name));
+    let mut order: Vec<TaskId> = names.iter().map(named).collect::<Result<_, _>>()?;
+    let mut is_named = vec![false; flow.dag().len()];
+    order.iter().for_each(|task| is_named[task.index()] = true);
+    for task in flow.dag().tasks().filter(|t| !is_named[t.index()]) {
+        if !is_executed[task.index()] {
+            return Err(OtherWorkflow::New(flow.shown(task).to_string()));
+        }
+        order.push(task);
+    }
+    for task in flow.dag().tasks() {
+        is_executed[task.index()] = !is_named[task.index()];
+    }
+    Ok(order)
 }
 
 /// One task.
@@ -213,5 +251,22 @@ mod tests {
         assert_eq!(task.tries(), ("once", 2));
         task.never_retry_on = Some(3);
         assert_eq!(task.tries(), ("with retries", 0));
+    }
+
+    #[test]
+    fn what_is_taken_up_again_is_what_was_left_then() {
+        let flow = Flow::numbered(&cairn_dag::Dag::from_arcs(4, vec![(0, 1), (1, 3)]).unwrap());
+        let name = |t: u32| flow.name(TaskId(t)).to_owned();
+        // Since then 1 was executed: the submission tells what became of it.
+        let mut is_executed = [true, true, false, false];
+        let order = taken_up(&flow, &[name(2), name(1), name(3)], &mut is_executed);
+        assert_eq!(order.unwrap(), [2, 1, 3, 0].map(TaskId));
+        assert_eq!(is_executed, [true, false, false, false]);
+        let mut is_executed = [true, true, false, false];
+        let new = taken_up(&flow, &[name(1), name(3)], &mut is_executed);
+        assert_eq!(new, Err(OtherWorkflow::New(name(2))));
+        let gone = taken_up(&flow, &["elsewhere".to_owned()], &mut is_executed);
+        assert_eq!(gone, Err(OtherWorkflow::Gone("elsewhere".to_owned())));
+        assert_eq!(is_executed, [true, true, false, false]);
     }
 }

@@ -18,5 +18,5 @@ mod script;
 pub mod slurm;
 
 pub use engine::{Engine, Made, files, unsaid};
-pub use handover::{Handover, HandoverError, Swaps, Task};
+pub use handover::{Handover, HandoverError, OtherWorkflow, Swaps, Task, taken_up};
 pub use program::{NO_PACKAGE, NO_SERVER, TASK_FAILED};

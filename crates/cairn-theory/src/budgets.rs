@@ -31,13 +31,10 @@ pub(crate) mod survey {
     pub(crate) const ROUNDS: usize = 12;
 }
 
-/// One bipartite tree, asked for by itself.
+/// One bipartite tree.
 pub(crate) mod tree {
     /// The most sources of a tree whose profile is computed: the time is quadratic, a second or so.
     pub const MOST_SOURCES: usize = 1 << 15;
-
-    /// Entries of tables on the way to an order: a second or so.
-    pub(crate) const STEPS: u64 = 1 << 30;
 
     /// Trees that no rule splits are taken apart source by source, and each source is a level of recursion: the stack must
     /// hold. A judgement: far from what a thread has.

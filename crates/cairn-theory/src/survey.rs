@@ -373,7 +373,7 @@ impl<'a, 'w> Surveyor<'a, 'w> {
             return None;
         }
         let most = self.effort.tree_steps.min(self.tree_steps.left());
-        let answer = tree::solve_within(block, &mut self.tree_steps.part(most))?;
+        let answer = tree::solve(block, &mut self.tree_steps.part(most))?;
         // What was spent is not told; a decided tree seldom takes more than its profile.
         let spent = match answer.order {
             BlockOrder::Unknown => most,

@@ -9,6 +9,7 @@ use cairn_theory::families::{
     EvolvingMesh, Family, FamilyError, Fft, OutTree, ReductionMesh, ReductionTree,
 };
 use cairn_theory::memory::memory_cost;
+use optimality::Optimum;
 use std::collections::{BTreeMap, HashMap};
 use subsets::Random;
 
@@ -209,7 +210,7 @@ fn materialise(family: &impl Family) -> Dag {
 }
 
 /// Parents, children, level, order and profile of an implicit family against a dag built by coordinates.
-fn check_family(family: &impl Family, dag: &Dag, level: impl Fn(u64) -> u64) {
+fn check_family(family: &impl Optimum, dag: &Dag, level: impl Fn(u64) -> u64) {
     assert_eq!(family.task_count(), Some(dag.len() as u64));
     assert_eq!(materialise(family), *dag);
     for task in dag.tasks() {

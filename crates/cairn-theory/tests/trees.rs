@@ -3,13 +3,18 @@
 mod subsets;
 
 use cairn_theory::strand::{Strand, schedule_sum};
-use cairn_theory::{Bipartite, BlockOrder, tree};
+use cairn_theory::{Bipartite, BlockAnswer, BlockOrder, Work, tree};
 use std::collections::HashSet;
 use subsets::{Random, from_edges, truth};
 
+/// With so many steps that all trees here are decided.
+fn solve(tree: &Bipartite) -> Option<BlockAnswer> {
+    tree::solve(tree, &mut Work::steps(1 << 30))
+}
+
 /// Compares profile and verdict with brute force; whether there is an IC-optimal order.
 fn check(tree: &Bipartite) -> bool {
-    let answer = tree::solve(tree).unwrap();
+    let answer = solve(tree).unwrap();
     let truth = truth(tree);
     assert_eq!(answer.profile, truth.profile, "{tree:?}");
     match (&answer.order, &truth.order) {
@@ -301,7 +306,7 @@ fn strand_sums_attain_the_convolution_of_tree_profiles() {
         let blocks: Vec<Bipartite> = strands.iter().map(Strand::to_bipartite).collect();
         let mut best = vec![0];
         for block in &blocks {
-            best = convolve(&best, &tree::solve(block).unwrap().profile);
+            best = convolve(&best, &solve(block).unwrap().profile);
         }
         let mut offset = vec![0];
         for block in &blocks {
@@ -342,7 +347,7 @@ fn laws_on_larger_trees() {
             let odds = [random.below(3), random.below(4)];
             subdivided_tree(&mut random, 10 + round, stretch, odds)
         };
-        let answer = tree::solve(&tree).unwrap();
+        let answer = solve(&tree).unwrap();
         if let BlockOrder::Optimal(order) = &answer.order {
             assert_eq!(tree.profile(order), answer.profile);
         }
@@ -353,10 +358,10 @@ fn laws_on_larger_trees() {
         };
         seen[verdict(&answer.order)] += 1;
         let (other, _) = random.relabelled(&tree);
-        let again = tree::solve(&other).unwrap();
+        let again = solve(&other).unwrap();
         assert_eq!(again.profile, answer.profile);
         assert_eq!(verdict(&again.order), verdict(&answer.order));
-        let dual = tree::solve(&tree.dual()).unwrap();
+        let dual = solve(&tree.dual()).unwrap();
         assert_eq!(verdict(&dual.order), verdict(&answer.order));
         // The dual makes j of its sinks (our sources) eligible with t sources (our sinks) executed iff s − j of ours
         // make at most S − t eligible.
@@ -377,10 +382,10 @@ fn what_is_no_tree_is_refused() {
     let cycle_and_arc = Bipartite::from_arcs(3, 4, vec![(0, 0), (0, 1), (1, 0), (1, 1), (2, 2)]);
     let empty = Bipartite::from_arcs(0, 0, vec![]);
     for block in [cycle, two, cycle_and_arc, empty] {
-        assert_eq!(tree::solve(&block), None);
+        assert_eq!(solve(&block), None);
     }
     let alone = Bipartite::from_arcs(1, 0, vec![]);
-    let answer = tree::solve(&alone).unwrap();
+    let answer = solve(&alone).unwrap();
     assert_eq!(answer.profile, [0, 0]);
     assert_eq!(answer.order, BlockOrder::Optimal(vec![0]));
     let star = Bipartite::from_arcs(
@@ -388,5 +393,5 @@ fn what_is_no_tree_is_refused() {
         1,
         (0..=tree::MOST_SOURCES as u32).map(|u| (u, 0)).collect(),
     );
-    assert_eq!(tree::solve(&star), None);
+    assert_eq!(solve(&star), None);
 }

@@ -261,8 +261,9 @@ pub(crate) fn contest(
         worlds,
         options: &options,
     };
-    let chosen = contest.choose_rule(field);
-    chosen.map_or(0, |chosen| chosen.policy)
+    let picked = contest.choose_rule(field).ok();
+    let place = |rule: Rule| field.iter().position(|(r, _)| *r == rule);
+    picked.and_then(|picked| place(picked.rule)).unwrap_or(0)
 }
 
 /// Durations of a model; none where the dag has none recorded.

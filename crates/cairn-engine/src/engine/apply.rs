@@ -1,7 +1,7 @@
 //! The only place where the state changes, by events alone. Decides nothing.
 
 use super::Engine;
-use crate::leases::Lease;
+use crate::leases::{Lease, standing_after};
 use crate::trust::End;
 use crate::{
     Cause, ClassId, Digest, Entry, Event, Gone, Illegal, Keeper, Moment, Offer, Outbox, Position,
@@ -367,18 +367,17 @@ impl<P: Position> Engine<P> {
         token: Token,
         for_good: bool,
     ) -> Result<(Option<Lease>, bool), Illegal> {
-        let goes_on =
-            // A result that waits for validation holds the task leased, though nobody works on it.
-            !for_good && (self.leases.has_other(task, token) || self.trust.has_result(task));
-        match (for_good, goes_on) {
-            (true, _) => self.position.fail(task, &mut self.aborted)?,
-            (false, false) => self.position.release(task)?,
-            (false, true) => (),
+        let has_other = self.leases.has_other(task, token);
+        let then = standing_after(for_good, has_other, self.trust.has_result(task));
+        match then {
+            Standing::Failed => self.position.fail(task, &mut self.aborted)?,
+            Standing::Eligible => self.position.release(task)?,
+            _ => (),
         }
         let lease = self.put_back(task, token);
         let tries = self.tries.entry(task).or_default();
         tries.ended(token, lease.map(|lease| lease.worker));
-        Ok((lease, goes_on))
+        Ok((lease, then == Standing::Leased))
     }
 
     /// Somebody works on a task that others have, too.

@@ -9,9 +9,7 @@
 
 use super::Keeper;
 use crate::{Learnt, Sizes};
-use cairn_dag::{Dag, TaskId, wide};
-use cairn_plan::Work;
-use cairn_plan::storage::lean_order;
+use cairn_dag::TaskId;
 use cairn_theory::game::Standing;
 use cairn_theory::storage::{FileId, Storage, StorageError, Stored};
 
@@ -140,25 +138,5 @@ impl Keeper {
         let made = Storage::new(tasks.len(), files, scratch);
         let (storage, _) = made.expect("part of what was counted");
         (tasks, storage)
-    }
-
-    /// Looks for an order of the waiting tasks with a smaller peak than the one in force, and takes it if there is one.
-    /// Says whether all is safe then. If not, what fits still goes, and [`Keeper::missing`] tells the rest once nothing
-    /// runs.
-    ///
-    /// # Panics
-    /// If the dag is not that of the tasks.
-    pub fn replan(&mut self, dag: &Dag, work: &mut Work<'_>) -> bool {
-        assert_eq!(dag.len(), self.standing.len(), "another dag");
-        let (tasks, storage) = self.rest();
-        let rest = (dag.induced(&tasks)).expect("tasks of the dag, each once");
-        let present: Vec<TaskId> = rest.tasks().collect();
-        let lean = lean_order(&rest, &storage, &present, work);
-        // The order in force is one of the candidates.
-        if lean.peak < storage.peak(&present) {
-            let order: Vec<TaskId> = lean.order.iter().map(|t| tasks[wide(t.0)]).collect();
-            self.number(&order);
-        }
-        self.is_safe()
     }
 }

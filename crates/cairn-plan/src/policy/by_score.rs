@@ -1,8 +1,8 @@
-//! Orders by a number a task: the highest first. Knows not what the numbers mean.
+//! Orders by a number a task, the highest first, and numbers by an order. Knows not what the numbers mean.
 
 use super::largest_first;
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{places, wide};
+use cairn_kernel::{narrow, places, wide};
 use std::cmp::Reverse;
 
 /// Always the eligible task with the highest score; of equal ones the first in `ties`, which must be topological.
@@ -16,6 +16,21 @@ pub(super) fn by_score(dag: &Dag, score: &[f64], ties: &[TaskId]) -> Vec<TaskId>
     falling.sort_unstable();
     let list = falling.into_iter().map(|(_, place)| ties[wide(place)]);
     first_eligible(dag, list.collect())
+}
+
+/// By task its priority in an order of all tasks: the first has as many as there are tasks, the last has 1. Engines take the largest
+/// first, and 0 for a task without one.
+///
+/// ```
+/// use cairn_dag::TaskId;
+/// assert_eq!(cairn_plan::policy::priorities(&[2, 0, 1].map(TaskId)), [2, 1, 3]);
+/// ```
+pub fn priorities(order: &[TaskId]) -> Vec<u32> {
+    let many = narrow(order.len());
+    places(order)
+        .into_iter()
+        .map(|place| many - place)
+        .collect()
 }
 
 /// Bits that sort as numbers fall, by `f64::total_cmp`.

@@ -19,5 +19,5 @@ pub use cairn_theory::storage::{FileId, MOST_BYTES, Storage, StorageError, Store
 // As certificates have it: what is assumed of files is written down there.
 pub use cairn_verify::Keeping;
 pub use of_flow::{Assumed, ModelError, Modelled, storage_of, usual_keeping};
-pub use planner::{Lean, lean_order, more_than};
+pub use planner::{Lean, lean_order, more_than, refusal_of};
 pub use priority::shrink_first;

@@ -87,6 +87,19 @@ pub fn more_than(
     Some(bounds.lower_bound()).filter(|bound| bound.bytes > cap)
 }
 
+/// Why a cap cannot be kept, where it is soon seen that no order keeps it ([`more_than`]): an order that takes little, and the larger
+/// of both bounds.
+pub fn refusal_of(dag: &Dag, storage: &Storage, cap: u64, work: &mut Work<'_>) -> Option<Lean> {
+    let bound = more_than(dag, storage, cap, &mut work.unmetered())?;
+    // Any order to begin with: none is within the cap.
+    let order = dag.topological_order();
+    let mut lean = lean_order(dag, storage, order, &mut work.unmetered());
+    if lean.bound.bytes < bound.bytes {
+        lean.bound = bound;
+    }
+    Some(lean)
+}
+
 /// An order with its peak, how often it is reached, and where first.
 #[derive(Clone, Debug)]
 struct Candidate {

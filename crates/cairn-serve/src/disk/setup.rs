@@ -42,19 +42,26 @@ impl Layout {
         self.storage.files().map(at).collect()
     }
 
-    /// Whoever would keep the cap of a run that began now, with tasks as they stand and sizes as they are known or lie there. Of
-    /// what is free it knows not what earlier attempts left aside. `None` where there is no cap.
+    /// Whoever would keep the cap of a run that began now, with these tasks executed and these wanted (by task; all where nobody
+    /// says), and sizes as they are known or lie there. Of what is free it knows not what earlier attempts left aside. `None`
+    /// where there is no cap.
     ///
     /// # Errors
     /// If the free space is wanted and cannot be told.
     pub fn foreseen(
         &self,
-        standing: &dyn Fn(TaskId) -> Standing,
+        (is_executed, wanted): (&[bool], Option<&[bool]>),
         directory: &dyn Fn(TaskId) -> Option<PathBuf>,
         known: &Taken,
     ) -> io::Result<Option<Keeper>> {
         let Some(cap) = &self.cap else {
             return Ok(None);
+        };
+        let standing = |task: TaskId| match wanted {
+            _ if is_executed[task.index()] => Standing::Executed,
+            // As the engine tells it to its keeper.
+            Some(wanted) if !wanted[task.index()] => Standing::Cancelled,
+            _ => Standing::Waiting,
         };
         let mut keeper = cap.keeper.clone();
         let _ = keeper.recall(&known.learnt(&self.kinds));

@@ -1,7 +1,7 @@
 //! Attempts at tasks: they begin, end, and count or not, and where their tasks stand then. Tells nobody, and knows no journal.
 
 use super::{Live, SLOWEST};
-use cairn_engine::{Cause, Illegal, Moment, Task, Token, WorkerId};
+use cairn_engine::{Cause, Illegal, Moment, Task, Token, WorkerId, standing_after};
 use cairn_theory::game::Standing;
 
 /// Of the attempts at the tasks of a family, at least so many.
@@ -126,16 +126,14 @@ impl Live<'_> {
     ) -> Result<(), Illegal> {
         let id = self.known(task)?;
         let from = self.position.standing(task)?;
-        // The rule of copies, as the engine has it: a task goes back only with its last attempt, and
-        // never while a result of it waits.
-        let goes_on = self.in_hand.contains(&id) || self.others(id).any(|other| other != token);
-        match for_good {
-            true => self.fail(task, id)?,
-            false if goes_on => (),
-            false => {
+        let has_other = self.others(id).any(|other| other != token);
+        match standing_after(for_good, has_other, self.in_hand.contains(&id)) {
+            Standing::Failed => self.fail(task, id)?,
+            Standing::Eligible => {
                 self.position.release(task)?;
                 self.moved(id, from, Standing::Eligible);
             }
+            _ => (),
         }
         // Before it is closed: then nobody knows any more who had it.
         let worker = self.open.get(&(id, token)).map(|open| open.worker);

@@ -123,16 +123,4 @@ impl Family for Fft {
     fn source_count(&self) -> u64 {
         self.width()
     }
-
-    fn best_eligible(&self, steps: u64) -> u64 {
-        let tasks = (self.dimension + 1) << self.dimension;
-        let nonsinks = tasks - self.width();
-        if steps <= nonsinks {
-            // Two tasks that share their children are executed one after the other: the first of them frees nothing, the
-            // second two.
-            self.width() - steps % 2
-        } else {
-            tasks.saturating_sub(steps)
-        }
-    }
 }

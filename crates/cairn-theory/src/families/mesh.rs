@@ -94,16 +94,6 @@ impl Family for EvolvingMesh {
     fn source_count(&self) -> u64 {
         self.task_count().map_or(1, |tasks| tasks.min(1))
     }
-
-    fn best_eligible(&self, steps: u64) -> u64 {
-        // Level by level in the order of numbers: the task of number `steps` is the next one.
-        let (level, x) = place(steps);
-        match self.levels {
-            Some(levels) if level >= levels => 0,
-            Some(levels) if level + 1 == levels => levels - x,
-            _ => level + 1,
-        }
-    }
 }
 
 /// The reduction-mesh 𝓜ℓ: ⟨x, y⟩ is a parent of ⟨x − 1, y⟩ and ⟨x, y − 1⟩. The sources are on level ℓ − 1, the sink is
@@ -168,17 +158,6 @@ impl Family for ReductionMesh {
 
     fn source_count(&self) -> u64 {
         self.levels
-    }
-
-    fn best_eligible(&self, steps: u64) -> u64 {
-        match before(self.levels).checked_sub(steps) {
-            None | Some(0) => 0,
-            // The last unexecuted task in the numbering tells which level is under way, and how far.
-            Some(left) => {
-                let (level, x) = place(left - 1);
-                level + u64::from(x == level)
-            }
-        }
     }
 }
 

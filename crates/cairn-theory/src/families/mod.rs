@@ -22,7 +22,6 @@ pub use reduction_tree::ReductionTree;
 /// let mesh = EvolvingMesh::infinite();
 /// assert_eq!(mesh.children(4).collect::<Vec<_>>(), [7, 8]);
 /// assert_eq!(mesh.order().skip(1_000_000).step_by(1_000_000).next(), Some(1_000_000));
-/// assert_eq!(mesh.best_eligible(1_000_000), 1414);
 /// ```
 pub trait Family {
     /// How many tasks there are; `None` if they never end.
@@ -84,9 +83,6 @@ pub trait Family {
     fn order(&self) -> impl Iterator<Item = u64> {
         (0..self.task_count().unwrap_or(u64::MAX)).map(|step| self.at(step))
     }
-
-    /// How many tasks are eligible after `steps` steps of an IC-optimal order: the most possible. 0 beyond the end.
-    fn best_eligible(&self, steps: u64) -> u64;
 }
 
 /// Why a family has no such member.

@@ -70,7 +70,6 @@ impl Complete {
 /// use cairn_theory::families::{Family, OutTree};
 /// let tree = OutTree::new(3, 2).unwrap(); // 1 + 3 + 9 tasks
 /// assert_eq!(tree.children(2).collect::<Vec<_>>(), [7, 8, 9]);
-/// assert_eq!(tree.best_eligible(4), 9);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutTree(Complete);
@@ -104,14 +103,5 @@ impl Family for OutTree {
 
     fn source_count(&self) -> u64 {
         1
-    }
-
-    fn best_eligible(&self, steps: u64) -> u64 {
-        if steps <= self.0.inner {
-            // Each of the inner tasks takes itself away and brings its children.
-            1 + (self.0.arity - 1) * steps
-        } else {
-            self.0.nodes.saturating_sub(steps)
-        }
     }
 }

@@ -96,11 +96,4 @@ impl Family for ReductionTree {
     fn source(&self, k: u64) -> u64 {
         self.0.inner + k
     }
-
-    fn best_eligible(&self, steps: u64) -> u64 {
-        match steps.cmp(&self.0.nodes) {
-            std::cmp::Ordering::Less => self.0.leaves() + steps / self.0.arity - steps,
-            _ => 0,
-        }
-    }
 }

@@ -9,7 +9,6 @@ mod part;
 mod program;
 
 pub use crate::budgets::tree::MOST_SOURCES;
-use crate::budgets::tree::STEPS;
 use crate::{Bipartite, BlockAnswer, BlockOrder};
 use cairn_kernel::{Stopped, Work};
 use decide::Solver;
@@ -30,23 +29,19 @@ use decide::Solver;
 ///    parents of a sink with fewest parents (of those with one parent, of one with most siblings alike): each such
 ///    set is tried, and the remainder decided by the same rules. Equal shapes are decided once.
 ///
-/// Small and hull-reducible trees are decided; large regular ones may end as [`BlockOrder::Unknown`] after a second or so.
+/// Small and hull-reducible trees are decided; large regular ones may end as [`BlockOrder::Unknown`], once the work on an order
+/// has taken its steps (entries of tables). The answer depends on nothing else, unless it is time to stop: then there may be none.
 ///
 /// ```
-/// use cairn_theory::{Bipartite, BlockOrder, tree};
+/// use cairn_theory::{Bipartite, BlockOrder, Work, tree};
 /// // A source with three children, each of which has another parent.
 /// let arcs = vec![(0, 0), (0, 1), (0, 2), (1, 0), (2, 1), (3, 2)];
-/// let answer = tree::solve(&Bipartite::from_arcs(4, 3, arcs)).unwrap();
+/// let block = Bipartite::from_arcs(4, 3, arcs);
+/// let answer = tree::solve(&block, &mut Work::unlimited()).unwrap();
 /// assert_eq!(answer.profile, [0, 0, 1, 2, 3]);
 /// assert!(matches!(answer.order, BlockOrder::Optimal(order) if order.len() == 4));
 /// ```
-pub fn solve(block: &Bipartite) -> Option<BlockAnswer> {
-    solve_within(block, &mut Work::steps(STEPS))
-}
-
-/// [`solve`] with another limit on the work spent on an order. The answer depends on nothing else, unless it is time to
-/// stop: then there may be none.
-pub(crate) fn solve_within(block: &Bipartite, work: &mut Work<'_>) -> Option<BlockAnswer> {
+pub fn solve(block: &Bipartite, work: &mut Work<'_>) -> Option<BlockAnswer> {
     if !is_tree(block) || block.sources() > MOST_SOURCES {
         return None;
     }

@@ -1,9 +1,76 @@
-//! Which orders of meshes, trees and FFT dags are IC-optimal, as the theorems of [RY05] say. Knows families by parents and
-//! children alone.
+//! Which orders of meshes, trees and FFT dags are IC-optimal, as the theorems of [RY05] say, and how many tasks are eligible
+//! along them. Knows families by parents and children alone.
 
 use cairn_dag::{Dag, TaskId};
-use cairn_theory::families::{Family, Fft, ReductionMesh};
+use cairn_theory::families::{EvolvingMesh, Family, Fft, OutTree, ReductionMesh, ReductionTree};
 use std::collections::HashSet;
+
+/// A family whose optimum is told by a formula.
+pub(crate) trait Optimum: Family {
+    /// How many tasks are eligible after `steps` steps of an IC-optimal order: the most possible. 0 beyond the end.
+    fn best_eligible(&self, steps: u64) -> u64;
+}
+
+impl Optimum for EvolvingMesh {
+    fn best_eligible(&self, steps: u64) -> u64 {
+        // Level by level in the order of numbers: the task of number `steps` is the next one.
+        let (level, x) = self.place(steps);
+        match self.task_count().map(|tasks| self.level(tasks)) {
+            Some(levels) if level >= levels => 0,
+            Some(levels) if level + 1 == levels => levels - x,
+            _ => level + 1,
+        }
+    }
+}
+
+impl Optimum for ReductionMesh {
+    fn best_eligible(&self, steps: u64) -> u64 {
+        match self.task_count().unwrap().checked_sub(steps) {
+            None | Some(0) => 0,
+            // The last unexecuted task in the numbering tells which level is under way, and how far.
+            Some(left) => {
+                let (level, x) = self.place(left - 1);
+                level + u64::from(x == level)
+            }
+        }
+    }
+}
+
+impl Optimum for OutTree {
+    fn best_eligible(&self, steps: u64) -> u64 {
+        let (nodes, arity) = (self.task_count().unwrap(), self.children(0).count() as u64);
+        let inner = (nodes - 1).checked_div(arity).unwrap_or(0);
+        if steps <= inner {
+            // Each of the inner tasks takes itself away and brings its children.
+            1 + arity * steps - steps
+        } else {
+            nodes.saturating_sub(steps)
+        }
+    }
+}
+
+impl Optimum for ReductionTree {
+    fn best_eligible(&self, steps: u64) -> u64 {
+        let groups = steps.checked_div(self.parents(0).count() as u64);
+        match steps < self.task_count().unwrap() {
+            true => self.source_count() + groups.unwrap_or(0) - steps,
+            false => 0,
+        }
+    }
+}
+
+impl Optimum for Fft {
+    fn best_eligible(&self, steps: u64) -> u64 {
+        let (tasks, width) = (self.task_count().unwrap(), self.source_count());
+        if steps <= tasks - width {
+            // Two tasks that share their children are executed one after the other: the first of them frees nothing, the
+            // second two.
+            width - steps % 2
+        } else {
+            tasks.saturating_sub(steps)
+        }
+    }
+}
 
 /// The reduction-mesh: level by level from the sources, the executed tasks of a level always consecutive (Theorem 3.1,
 /// exactly).

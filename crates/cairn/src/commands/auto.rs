@@ -12,7 +12,7 @@ use crate::plural::counted;
 use cairn_dag::{Flow, TaskId};
 use cairn_plan::policy::Rule;
 use cairn_plan::{Plan, Work};
-use cairn_sim::{Options, Plays, Ratio, World, joint_ratio, machine, usual_worlds};
+use cairn_sim::{Options, Picked, Plays, Ratio, World, joint_ratio, machine, usual_worlds};
 use serde_json::{Map, Value, json};
 
 /// Where policies are played against each other, and how often, checked.
@@ -104,6 +104,16 @@ impl Arena {
         })
     }
 
+    /// The contest of orders of a flow, here.
+    fn contest<'a>(&'a self, flow: &'a Flow, options: &'a Options<'a>) -> cairn_sim::Contest<'a> {
+        cairn_sim::Contest {
+            dag: flow.dag(),
+            work: &self.work,
+            worlds: &self.worlds,
+            options,
+        }
+    }
+
     /// What a contest here may cost.
     pub(crate) fn effort(&self, flow: &Flow) -> Plays {
         Plays::for_dag(flow.dag().len(), Rule::ALL.len(), self.worlds.len())
@@ -169,7 +179,7 @@ pub(crate) fn wanted(
         let _progress = out.progress("choosing a policy");
         let (picked, choice) = weighed(flow, plan, arena, &bout)?;
         return Ok(Wish {
-            policy: picked.policy,
+            policy: choice.policy,
             order: picked.order,
             choice: Some(choice),
         });
@@ -220,14 +230,6 @@ pub(crate) fn glance(
     Ok((choice.runs > 0).then_some(choice))
 }
 
-/// The policy that won, with its order.
-pub(crate) struct Picked {
-    pub(crate) policy: Policy,
-    pub(crate) order: Vec<TaskId>,
-    /// Runs of each candidate in each world; none where there was no time.
-    pub(crate) runs: usize,
-}
-
 /// How rules are played against each other.
 pub(crate) struct Bout<'a> {
     pub(crate) effort: Plays,
@@ -245,7 +247,6 @@ pub(crate) struct Bout<'a> {
 /// Plays the rules against each other: the fastest, unless it hardly gains on path+. The same for any number of threads.
 fn pick(flow: &Flow, plan: &Plan<'_>, arena: &Arena, bout: &Bout<'_>) -> Result<Picked, Failure> {
     let orders = Orders::new(flow.dag(), arena.seconds.as_deref(), Some(plan));
-    let field = Field(orders.candidates(bout.effort.policies, &mut bout.work.clone()));
     let options = Options {
         runs: bout.effort.runs,
         seed: bout.seed,
@@ -253,37 +254,11 @@ fn pick(flow: &Flow, plan: &Plan<'_>, arena: &Arena, bout: &Bout<'_>) -> Result<
         work: bout.work.clone(),
         ..Options::default()
     };
-    field.pick(flow, &arena.work, &arena.worlds, &options)
-}
-
-/// The orders among which one is chosen.
-pub(crate) struct Field(pub(crate) Vec<(Rule, Vec<TaskId>)>);
-
-impl Field {
-    /// The fastest in these worlds, unless it hardly gains on the first.
-    pub(crate) fn pick(
-        &self,
-        flow: &Flow,
-        work: &cairn_sim::Workload,
-        worlds: &[World],
-        options: &Options<'_>,
-    ) -> Result<Picked, Failure> {
-        let contest = cairn_sim::Contest {
-            dag: flow.dag(),
-            work,
-            worlds,
-            options,
-        };
-        let chosen = contest.choose_rule(&self.0);
-        world::go_on()?;
-        let chosen = chosen.map_err(|e| world::failed(&e, flow))?;
-        let (rule, order) = &self.0[chosen.policy];
-        Ok(Picked {
-            policy: policy_of(*rule),
-            order: order.clone(),
-            runs: chosen.runs,
-        })
-    }
+    let contest = arena.contest(flow, &options);
+    world::done(
+        contest.choose_of(orders.rules(), bout.effort.policies),
+        flow,
+    )
 }
 
 /// [`pick`] with as much effort as the size of the dag allows.
@@ -327,19 +302,12 @@ pub(crate) fn weighed(
         work: bout.after.clone(),
         ..Options::default()
     };
-    let contest = cairn_sim::Contest {
-        dag: flow.dag(),
-        work: &arena.work,
-        worlds: &arena.worlds,
-        options: &fresh,
-    };
-    let studies = contest.play_afresh(&policies);
-    world::go_on()?;
-    let studies = studies.map_err(|e| world::failed(&e, flow))?;
+    let studies = world::done(arena.contest(flow, &fresh).play_afresh(&policies), flow)?;
+    let policy = policy_of(picked.rule);
     let choice = Choice {
-        policy: picked.policy,
+        policy,
         beside: std::array::from_fn(|p| joint_ratio(&studies, 0, p + 1)),
-        of_ic: match picked.policy {
+        of_ic: match policy {
             // Against critical path, the strongest of the usual ones: ic against itself would say nothing.
             Policy::Ic => joint_ratio(&studies, 0, 2),
             _ => joint_ratio(&studies, 1, 0),

@@ -11,7 +11,7 @@ use cairn_formats::size;
 use cairn_plan::Work;
 use cairn_plan::storage::{
     Assumed, FileId, Keeping, Lean, LowerBound, ModelError, Modelled, Reason, Storage, lean_order,
-    more_than, storage_of, usual_keeping,
+    refusal_of, storage_of, usual_keeping,
 };
 use serde_json::{Value, json};
 use std::path::Path;
@@ -251,14 +251,8 @@ impl<'f> Room<'f> {
             ));
         }
         let (flow, storage) = (&read.flow, &model.files.storage);
-        let dag = flow.dag();
-        if let Some(bound) = more_than(dag, storage, cap.bytes, &mut work.unmetered()) {
-            // Any order to begin with: none is within the cap, and one that takes little is told.
-            let order = dag.topological_order();
-            let mut lean = lean_order(dag, storage, order, &mut work.unmetered());
-            if lean.bound.bytes < bound.bytes {
-                lean.bound = bound;
-            }
+        let refusal = refusal_of(flow.dag(), storage, cap.bytes, &mut work.unmetered());
+        if let Some(lean) = refusal {
             return Err(too_small(&lean, cap, caps, &model.proof(flow, &lean)));
         }
         Ok(Some(Room {

@@ -76,7 +76,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let mut plan = cairn_plan::plan(dag, &effort, &mut Work::until(&clock.stop_planning(dag)));
     // What the checker would prove costs time of its own: without it the verdict stands as searched.
     if !clock.stop()() {
-        plan.checked = cairn_plan::foresee(flow, &plan);
+        plan.foresee(flow);
     }
     drop(progress);
     let report = Report {

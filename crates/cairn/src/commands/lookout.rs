@@ -6,7 +6,7 @@ mod again;
 use self::again::{SEED, again};
 use super::auto::{self, Arena, Bout};
 use super::contender::name;
-use super::orders::{self, Orders, needs_plan};
+use super::orders::{self, Orders, needs_plan, policy_of};
 use super::world;
 use super::worth;
 use crate::cli::{self, Policy, Wanted};
@@ -19,7 +19,7 @@ use cairn_plan::{Plan, Work};
 use cairn_serve::http::Handle;
 use cairn_serve::{About, Found};
 use cairn_sim::{Glimpse, Plays, Sighting};
-use cairn_theory::profile::{area, profile};
+use cairn_theory::profile::area;
 use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -255,7 +255,7 @@ impl Lookout {
             let about = About {
                 why: with_note(why),
                 settled,
-                ..judged(&plan, flow, &order, &asked, policy)
+                ..judged(&plan, &order, &asked, policy)
             };
             Found {
                 order: Some(order),
@@ -295,7 +295,7 @@ impl Lookout {
             auto::weighed(flow, &plan, &arena, &bout)
         });
         let mut best = match weighed {
-            Ok((picked, choice)) => found(picked.policy, picked.order, choice.why(), true),
+            Ok((picked, choice)) => found(policy_of(picked.rule), picked.order, choice.why(), true),
             Err(failure) => {
                 let why = format!("not compared: {}", failure.words());
                 found(Policy::PathPlus, first.clone(), why, true)
@@ -311,8 +311,8 @@ impl Lookout {
 }
 
 /// What an order reaches beside what no order exceeds: shown whatever was chosen.
-fn judged(plan: &Plan<'_>, flow: &Flow, order: &[TaskId], asked: &str, policy: Policy) -> About {
-    let reached = profile(flow.dag(), order).expect("policies give topological orders");
+fn judged(plan: &Plan<'_>, order: &[TaskId], asked: &str, policy: Policy) -> About {
+    let reached = plan.profile_of(order);
     let (ours, most) = (area(&reached), area(&plan.bound));
     About {
         policy: asked.to_owned(),

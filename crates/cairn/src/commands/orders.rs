@@ -98,13 +98,9 @@ impl<'a> Orders<'a> {
         }
     }
 
-    fn rules(&self) -> &Rules<'a> {
+    /// The rules among which `auto` chooses.
+    pub(crate) fn rules(&self) -> &Rules<'a> {
         self.rules.as_ref().expect("planned before")
-    }
-
-    /// The orders among which `auto` chooses: those of the first rules.
-    pub(crate) fn candidates(&self, most: usize, work: &mut Work<'_>) -> Vec<(Rule, Vec<TaskId>)> {
-        self.rules().candidates(most, work)
     }
 }
 

@@ -21,9 +21,9 @@ use crate::output::{Output, write_file};
 use crate::plural::counted;
 use crate::screen;
 use crate::spare;
-use cairn_dag::{Dag, Flow, TaskId, is_plain, plain};
-use cairn_plan::{CertificateError, Plan, Work, cap, foresee};
-use cairn_theory::profile::{area, profile};
+use cairn_dag::{Flow, TaskId, is_plain, plain};
+use cairn_plan::{CertificateError, Plan, Work, cap};
+use cairn_theory::profile::area;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -115,7 +115,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         return answer(&proof, out);
     }
     if !clock.stop()() {
-        found.plan.checked = foresee(&read.flow, &found.plan);
+        found.plan.foresee(&read.flow);
     }
     // Last, with the time that is left: the plan itself never waits for it.
     let would = match would_choose(settings, out) {
@@ -129,7 +129,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         cap: settings.cap,
         baselines: match clock.stop()() {
             true => Vec::new(),
-            false => baselines(&read.flow, found.disk.as_ref()),
+            false => baselines(&read.flow, &found),
         },
         is_file: flags.input.file != Path::new("-"),
     };
@@ -207,26 +207,21 @@ fn find<'a>(
     let mut reached = match &weighted {
         Some(weighted) => {
             let blocks = plan.survey().blocks();
-            reach(dag, weighted.order(flow, flags.choices, blocks))
+            reach(&plan, weighted.order(flow, flags.choices, blocks))
         }
-        // Its profile is known: to count it again would cost a pass over all arcs.
-        None if wish.policy == Policy::Ic => Reached {
-            order: wish.order,
-            profile: plan.profile.clone(),
-        },
-        None => reach(dag, wish.order),
+        None => reach(&plan, wish.order),
     };
     let mut curve = Vec::new();
     // Before caps narrow the order: the report compares with it.
     let free = memory::peak(dag, &reached.order);
     if let Some(most) = settings.cap {
         curve = cap::trade_off(dag, &reached.order);
-        reached = reach(dag, memory::under_cap(dag, &reached.order, most)?.order);
+        reached = reach(&plan, memory::under_cap(dag, &reached.order, most)?.order);
     }
     let mut disk: Option<Planned<'_>> = None;
     if let Some(room) = room {
         let found = disk::plan(room, &reached.order, &Work::until(&clock.stop()), out)?;
-        reached = reach(dag, found.order.clone());
+        reached = reach(&plan, found.order.clone());
         disk = Some(found);
     }
     let storage = (settings.disk.as_ref().zip(disk.as_ref())).map(|(c, d)| d.claim(c, flow));
@@ -334,13 +329,13 @@ fn round(ms: f64) -> f64 {
     (ms * 10.0).round() / 10.0
 }
 
-fn reach(dag: &Dag, order: Vec<TaskId>) -> Reached {
-    let profile = profile(dag, &order).expect("policies give topological orders");
+fn reach(plan: &Plan<'_>, order: Vec<TaskId>) -> Reached {
+    let profile = plan.profile_of(&order);
     Reached { order, profile }
 }
 
 /// What each of the other policies reaches.
-fn baselines(flow: &Flow, disk: Option<&Planned<'_>>) -> Vec<Beside> {
+fn baselines(flow: &Flow, found: &Found<'_>) -> Vec<Beside> {
     let all = [
         Policy::Fifo,
         Policy::CriticalPath,
@@ -351,12 +346,12 @@ fn baselines(flow: &Flow, disk: Option<&Planned<'_>>) -> Vec<Beside> {
     let seconds = flow.imputed_seconds();
     let orders = orders::Orders::new(flow.dag(), seconds.as_deref(), None);
     let of = |p| {
-        let reached = reach(flow.dag(), orders.of(p));
+        let reached = reach(&found.plan, orders.of(p));
         Beside {
             name: name(&p),
             area: area(&reached.profile),
             peak: memory::peak(flow.dag(), &reached.order),
-            disk: disk.map(|d| d.peak_of(&reached.order)),
+            disk: found.disk.as_ref().map(|d| d.peak_of(&reached.order)),
         }
     };
     // Side by side: there are five of them, and each goes through the whole dag.

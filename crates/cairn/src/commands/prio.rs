@@ -21,8 +21,9 @@ use cairn_formats::{
     write_packed,
 };
 use cairn_plan::policy::by_priority;
-use cairn_plan::{Plan, Verdict, foresee};
-use cairn_theory::profile::{area, profile};
+use cairn_plan::policy::priorities;
+use cairn_plan::{Plan, Verdict};
+use cairn_theory::profile::area;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -80,7 +81,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let wish = auto::wanted(flow, &plan, flags.policy, contest, &clock, out)?;
     let edited = edit(&source, format, flow, &wish.order, flags.keep)?;
     out.new_warnings(&edited.report, &read.report);
-    plan.checked = foresee(flow, &plan);
+    plan.foresee(flow);
     let judged = Judged::new(&plan, flow, &wish.order, &edited.after);
     let written = if flags.in_place {
         replace(&edited.pieces, flags.backup.as_deref())?
@@ -170,13 +171,9 @@ impl Judged {
             written.unwrap_or(0) // what engines take for a task without one
         };
         let numbers: Vec<i64> = dag.tasks().map(number).collect();
-        let count = |o: &[TaskId]| profile(dag, o).expect("policies give topological orders");
         // What an engine makes of numbers, and what was meant: they differ where a number serves several tasks.
-        let reached = count(&by_priority(dag, &numbers));
-        let planned = match order == plan.order {
-            true => plan.profile.clone(),
-            false => count(order),
-        };
+        let reached = plan.profile_of(&by_priority(dag, &numbers));
+        let planned = plan.profile_of(order);
         let verdict = plan.judge(&reached);
         Judged {
             verdict,
@@ -281,12 +278,8 @@ fn edit(
     order: &[TaskId],
     keep: bool,
 ) -> Result<Edited, Failure> {
-    let mut rank = vec![0i64; order.len()];
-    for (i, &task) in order.iter().enumerate() {
-        // Engines take the largest number first, and 0 for a task without one.
-        rank[task.index()] = (order.len() - i) as i64;
-    }
-    let priority = |name: &str| flow.find(name).map(|task| rank[task.index()]);
+    let numbers = priorities(order);
+    let priority = |name: &str| flow.find(name).map(|task| i64::from(numbers[task.index()]));
     let mut loaded: BTreeMap<PathBuf, Source> = BTreeMap::new();
     let mut load = |path: &Path, report: &mut Report| {
         if let Some(known) = loaded.get(path) {

@@ -22,7 +22,7 @@ use cairn_show::{
     Tradeoff, TradeoffPoint,
 };
 use cairn_theory::memory::memory_cost;
-use cairn_theory::profile::{area, profile};
+use cairn_theory::profile::area;
 use serde_json::json;
 
 const KINDS: [Kind; 3] = [Kind::Svg, Kind::Png, Kind::Html];
@@ -86,7 +86,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let progress = out.progress("planning");
     let mut plan = orders::make(&read.flow, flags.choices, limits, &clock);
     // Steps are marked as optimal only where the checker proves it.
-    plan.checked = cairn_plan::foresee(&read.flow, &plan);
+    plan.foresee(&read.flow);
     let mut gallery = Gallery::new(&read, &plan, &flags.policies);
     drop(progress);
     if let Some(room) = room {
@@ -138,19 +138,13 @@ impl<'a> Gallery<'a> {
                 wanted.push(policy);
             }
         }
+        let seconds = read.flow.imputed_seconds();
+        let orders = orders::Orders::new(dag, seconds.as_deref(), Some(plan));
         let shown = wanted.into_iter().map(|policy| {
-            let (order, profile) = match policy {
-                Policy::Ic => (plan.order.clone(), plan.profile.clone()),
-                other => {
-                    let seconds = read.flow.imputed_seconds();
-                    let order = orders::Orders::new(dag, seconds.as_deref(), Some(plan)).of(other);
-                    let profile = profile(dag, &order);
-                    (order, profile.expect("policies give topological orders"))
-                }
-            };
+            let order = orders.of(policy);
             Shown {
                 name: name(&policy),
-                profile,
+                profile: plan.profile_of(&order),
                 peak: memory_cost(dag, &order) as u64,
                 order,
             }

@@ -7,11 +7,11 @@ mod volunteers;
 use self::report::{Report, Steady};
 use self::tight::Tight;
 use self::volunteers::Vouched;
-use super::auto::{self, Arena, Picked};
+use super::auto::{self, Arena};
 use super::caps;
 use super::contender::{check_names, name, needs_plan, simulated};
 use super::disk::Room;
-use super::orders::{self, Orders};
+use super::orders::{self, Orders, policy_of};
 use super::pictures::{self, Kind};
 use super::world::{self, Scene};
 use crate::cli::{self, Contender, Wanted};
@@ -24,7 +24,7 @@ use crate::screen;
 use crate::spare;
 use cairn_dag::TaskId;
 use cairn_plan::{Plan, Work};
-use cairn_sim::Options;
+use cairn_sim::{Options, Picked};
 
 const KINDS: [Kind; 4] = [Kind::Svg, Kind::Png, Kind::Html, Kind::Json];
 
@@ -241,7 +241,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         vouched: vouched.as_ref(),
         chosen: match &tight {
             Some(tight) => is_auto.then(|| tight.chosen().0.to_owned()),
-            None => chosen.map(|c| name(&c.policy)),
+            None => chosen.map(|c| name(&policy_of(c.rule))),
         },
         told,
     };

@@ -19,7 +19,8 @@ use crate::spare;
 use crate::states;
 use cairn_dag::{Flow, TaskId, plain};
 use cairn_submit::{
-    Engine, Handover, HandoverError, Made, NO_PACKAGE, NO_SERVER, Swaps, TASK_FAILED, files, unsaid,
+    Engine, Handover, HandoverError, Made, NO_PACKAGE, NO_SERVER, OtherWorkflow, Swaps,
+    TASK_FAILED, files, taken_up, unsaid,
 };
 use serde_json::{Value, json};
 use std::ffi::OsStr;
@@ -76,8 +77,9 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     }
     let to = To::new(settings, &folder)?;
     let is_new = before.is_none();
-    let taken_up =
-        (before.map(|names| taken_up(&flow, &names, &mut is_executed, &folder))).transpose()?;
+    let taken_up = before.map(|names| taken_up(&flow, &names, &mut is_executed));
+    let taken_up = taken_up.transpose();
+    let taken_up = taken_up.map_err(|why| not_this_one(&folder, &why))?;
     let files = (settings.disk.as_ref().filter(|_| !flags.slurm.cancel)).map(|caps| {
         let part = Part {
             flow: &flow,
@@ -178,38 +180,13 @@ fn planned(settings: &Settings, flow: &Arc<Flow>, out: &Output) -> Vec<TaskId> {
     order
 }
 
-/// The order of the submission that is taken up again: all that it does not name was executed before it.
-fn taken_up(
-    flow: &Flow,
-    names: &[String],
-    is_executed: &mut [bool],
-    folder: &Path,
-) -> Result<Vec<TaskId>, Failure> {
-    let other = |why: String| {
-        let folder = screen::path(folder);
-        Failure::usage(
-            format!("{folder} holds the submission of another workflow: {why}"),
-            "give this one a folder of its own with --state",
-        )
-    };
-    let mut is_named = vec![false; flow.dag().len()];
-    let mut order = Vec::with_capacity(flow.dag().len());
-    for name in names {
-        let task = flow.find(name);
-        let task = task.ok_or_else(|| other(format!("this one has no task '{}'", plain(name))))?;
-        is_named[task.index()] = true;
-        order.push(task);
-    }
-    for task in flow.dag().tasks().filter(|t| !is_named[t.index()]) {
-        if !is_executed[task.index()] {
-            return Err(other(format!("it has no task '{}'", flow.shown(task))));
-        }
-        order.push(task);
-    }
-    for task in flow.dag().tasks() {
-        is_executed[task.index()] = !is_named[task.index()];
-    }
-    Ok(order)
+/// A folder holds the submission of another workflow.
+fn not_this_one(folder: &Path, why: &OtherWorkflow) -> Failure {
+    let folder = screen::path(folder);
+    Failure::usage(
+        format!("{folder} holds the submission of another workflow: {why}"),
+        "give this one a folder of its own with --state",
+    )
 }
 
 /// Says what the tasks ask for and the engine is not told.

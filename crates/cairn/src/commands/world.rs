@@ -16,7 +16,9 @@ use crate::plural::counted;
 use crate::spread::{self, Durations};
 use cairn_dag::Flow;
 use cairn_plan::Work;
-use cairn_sim::{ArcBytes, Options, Policy, SimulateError, Spread, Study, Trace, Workload, World};
+use cairn_sim::{
+    ArcBytes, Options, Policy, SimulateError, Spread, Study, Trace, Workload, World, mean_time,
+};
 
 /// Runs of each policy where none are asked for.
 // A judgement; `--precision` stops earlier where fewer will do.
@@ -330,8 +332,13 @@ pub(crate) fn simulate(
         ..options.clone()
     };
     let study = cairn_sim::simulate(flow.dag(), &scene.work, &scene.world, policies, &options);
+    done(study, flow)
+}
+
+/// What simulations came to, unless somebody pressed Ctrl-C meanwhile.
+pub(crate) fn done<T>(made: Result<T, SimulateError>, flow: &Flow) -> Result<T, Failure> {
     go_on()?;
-    study.map_err(|error| failed(&error, flow))
+    made.map_err(|error| failed(&error, flow))
 }
 
 /// The library's options, without progress; no simulation can have some numbers.
@@ -477,9 +484,9 @@ pub(crate) fn durations(wanted: Option<Durations>, flow: &Flow) -> Result<Taken,
         Some(_) => Durations::File,
         None => Durations::Study,
     });
-    let taken = |work, seconds: Option<Vec<f64>>, words: &str| Taken {
+    let taken = |(work, mean), seconds: Option<Vec<f64>>, words: &str| Taken {
         work,
-        mean: seconds.as_ref().map_or(1.0, |s| mean(s)),
+        mean,
         seconds,
         words: words.to_owned(),
     };
@@ -491,16 +498,19 @@ pub(crate) fn durations(wanted: Option<Durations>, flow: &Flow) -> Result<Taken,
                     "ask for unit, study or a distribution such as exp:60 instead of file",
                 ));
             };
-            let some: Vec<Option<f64>> = known.iter().map(|&s| Some(s)).collect();
-            let work = Workload::known(&some).map_err(refused)?;
+            let work = World::work_of(Some(&known)).map_err(refused)?;
             Ok(taken(work, Some(known), "from the file"))
         }
-        Durations::Unit => Ok(taken(Workload::unit(), None, "1 each")),
-        Durations::Study => Ok(taken(World::study_work(), None, STUDY_WORDS)),
+        Durations::Unit => Ok(taken((Workload::unit(), 1.0), None, "1 each")),
+        Durations::Study => {
+            let work = World::work_of(None).map_err(refused)?;
+            Ok(taken(work, None, STUDY_WORDS))
+        }
         Durations::Drawn(spread) => {
             let work = Workload::drawn(spread).map_err(refused)?;
             // Alike in expectation: the mean alone sets the scale of gaps and leases.
             let seconds = vec![spread.mean(); flow.dag().len()];
+            let work = (work, mean_time(&seconds));
             Ok(taken(work, Some(seconds), &spread::words(spread)))
         }
     }
@@ -516,10 +526,4 @@ fn bytes(flow: &Flow) -> Result<ArcBytes, Failure> {
         ));
     }
     Ok(bytes)
-}
-
-/// The mean, or 1 where all durations are zero or there are none.
-fn mean(seconds: &[f64]) -> f64 {
-    let mean = seconds.iter().sum::<f64>() / seconds.len().max(1) as f64;
-    if mean > 0.0 { mean } else { 1.0 }
 }

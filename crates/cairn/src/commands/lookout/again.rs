@@ -7,12 +7,11 @@ use super::super::orders::{self, Orders, policy_of};
 use super::super::world;
 use crate::failure::Failure;
 use crate::plural::counted;
-use cairn_dag::{Flow, TaskId};
+use cairn_dag::Flow;
 use cairn_plan::Work;
-use cairn_plan::policy::Rule;
 use cairn_serve::http::Left;
 use cairn_serve::{About, Found};
-use cairn_sim::{Rematch, Sighting};
+use cairn_sim::{Rematch, Rest, Sighting};
 
 /// The runs of a contest are the same every time.
 // The one of `simulate` too, so that people can see by hand what was seen here.
@@ -25,32 +24,20 @@ pub(super) fn again(
     left: &Left,
     work: &Work<'_>,
 ) -> Result<Option<Found>, Failure> {
-    let open: Vec<TaskId> = (flow.dag().tasks())
-        .filter(|t| left.is_over.get(t.index()) == Some(&false))
-        .collect();
-    if !Rematch::is_worth_it(open.len(), seen) {
+    let rest = Rest::new(flow.dag(), &left.is_over, &left.rank, &left.seconds);
+    if !rest.is_worth_it(seen) {
         return Ok(None);
     }
-    let Ok(rest) = flow.induced(&open) else {
+    let Ok(part) = flow.induced(rest.tasks()) else {
         return Ok(None);
     };
-    let rank = |t: TaskId| left.rank.get(open[t.index()].index()).copied();
-    let mut in_force: Vec<TaskId> = rest.dag().tasks().collect();
-    in_force.sort_by_key(|&t| rank(t));
-    let seconds: Vec<f64> = (open.iter())
-        .map(|t| left.seconds.get(t.index()).copied().unwrap_or(1.0))
-        .collect();
-    let rematch = Rematch::new(rest.dag(), &in_force, &seconds, seen, Rule::ALL.len());
-    let rematch = rematch.map_err(world::refused)?;
-    let plan = orders::usual(&rest, &mut work.unmetered());
-    let orders = Orders::new(rest.dag(), Some(&seconds), Some(&plan));
-    let candidates = orders.candidates(rematch.rivals(), &mut work.unmetered());
-    let rivals = candidates.iter().map(|(rule, o)| (rule.name(), &o[..]));
-    let found = rematch.winner(&rivals.collect::<Vec<_>>(), SEED, work);
-    let Some(found) = found.map_err(|e| world::failed(&e, &rest))? else {
+    let rematch = Rematch::new(part.dag(), &rest, seen).map_err(world::refused)?;
+    let plan = orders::usual(&part, &mut work.unmetered());
+    let orders = Orders::new(part.dag(), Some(rest.seconds()), Some(&plan));
+    let found = rematch.winner(orders.rules(), SEED, work);
+    let Some(found) = found.map_err(|e| world::failed(&e, &part))? else {
         return Ok(None);
     };
-    let (rule, order) = &candidates[found.policy];
     let why = format!(
         "chosen again after {}, for the {} seen: its time is {} ({})",
         counted(seen.executed() as usize, "task"),
@@ -59,24 +46,15 @@ pub(super) fn again(
         counted(found.runs, "run"),
     );
     Ok(Some(Found {
-        order: Some(whole(flow, left, order.iter().map(|t| open[t.index()]))),
+        order: Some(found.order),
         about: About {
             policy: "auto".to_owned(),
-            chosen: name(&policy_of(*rule)),
+            chosen: name(&policy_of(found.rule)),
             settled: true,
             why,
             ..About::default()
         },
     }))
-}
-
-/// An order for all tasks: those that are over as they went, then the rest.
-fn whole(flow: &Flow, left: &Left, rest: impl Iterator<Item = TaskId>) -> Vec<TaskId> {
-    let is_over = |t: &TaskId| left.is_over.get(t.index()) != Some(&false);
-    let mut order: Vec<TaskId> = flow.dag().tasks().filter(is_over).collect();
-    order.sort_by_key(|t| left.rank.get(t.index()).copied());
-    order.extend(rest);
-    order
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use crate::plural::counted;
 use cairn_dag::TaskId;
 use cairn_formats::shell_word;
 use cairn_plan::cap::Capped;
+use cairn_plan::policy::priorities;
 use cairn_plan::{Plan, Verdict};
 use cairn_theory::profile::area;
 use serde_json::{Map, Value, json};
@@ -137,12 +138,11 @@ impl Report<'_> {
         }
         if arrays {
             let order = &self.found.reached.order;
-            let tasks = order.len();
-            let order: Vec<&str> = order.iter().map(|&t| flow.name(t)).collect();
-            let priority: Map<String, Value> = (order.iter().enumerate())
-                .map(|(i, name)| ((*name).to_owned(), json!(tasks - i)))
+            let numbers = priorities(order);
+            let priority: Map<String, Value> = (order.iter())
+                .map(|&t| (flow.name(t).to_owned(), json!(numbers[t.index()])))
                 .collect();
-            value["order"] = json!(order);
+            value["order"] = order.iter().map(|&t| flow.name(t)).collect();
             value["priority"] = Value::Object(priority);
             value["profile"] = json!(self.found.reached.profile);
             value["bound"] = json!(plan.bound);

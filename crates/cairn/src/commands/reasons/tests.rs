@@ -3,7 +3,7 @@
 use super::{proof_json, verdict_words};
 use cairn_dag::Flow;
 use cairn_oracle::{Among, gain, ideals, is_independent, most_between, only_best, random_tangle};
-use cairn_plan::{Plan, PlanEffort, Verdict, foresee, plan};
+use cairn_plan::{Plan, PlanEffort, Verdict, plan};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -179,7 +179,7 @@ fn every_printed_reason_is_literally_true() {
             (component.enumerate, component.beam, component.steps) = (false, 1, 2_000);
         }
         let mut plan = plan(flow.dag(), &limits, &mut cairn_plan::Work::unlimited());
-        plan.checked = foresee(&flow, &plan);
+        plan.foresee(&flow);
         if plan.verdict != Verdict::NoneExists {
             continue;
         }

@@ -8,14 +8,12 @@ use crate::failure::Failure;
 use crate::limits::Clock;
 use crate::plural::counted;
 use crate::screen;
-use cairn_dag::{Dag, Flow, TaskId, plain};
-use cairn_engine::{Keeper, Sizes, Taken, numbered};
+use cairn_dag::{Flow, TaskId, plain};
+use cairn_engine::{Keeper, Shortfall, Sizes, Taken, numbered};
 use cairn_formats::size;
 use cairn_plan::Work;
-use cairn_plan::storage::{FileId, Lean, Storage, lean_order, more_than, shrink_first};
+use cairn_plan::storage::FileId;
 use cairn_serve::{Cap, Layout, Most, PLANNING_WITHIN_CAP, Unkept, Usage};
-use cairn_theory::game::Standing;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -76,11 +74,6 @@ pub(crate) fn stuck(missing: u64) -> String {
 /// A cap that no order keeps, or none that was found.
 pub(crate) fn no_order(unkept: &Unkept) -> Failure {
     Failure::of(unkept, plain(&unkept.cure))
-}
-
-/// What is left of a dag.
-fn rest_of(flow: &Flow, tasks: &[TaskId]) -> Dag {
-    (flow.dag().induced(tasks)).expect("tasks of the dag, each once")
 }
 
 /// The part of a flow that is to be executed.
@@ -173,39 +166,13 @@ fn laid_out(flow: &Flow, model: &Model<'_>, cap: Option<Cap>) -> Layout {
 }
 
 impl Part<'_> {
-    /// Whoever would keep the cap, where there is one, if all began now with these tasks executed and sizes as they are known.
-    ///
-    /// # Errors
-    /// If the free space is wanted and cannot be told.
-    pub(crate) fn foreseen(
-        &self,
-        layout: &Layout,
-        is_executed: &[bool],
-        directory: &dyn Fn(TaskId) -> Option<PathBuf>,
-        known: &Taken,
-    ) -> io::Result<Option<Keeper>> {
-        let standing = |task: TaskId| match self.wanted {
-            _ if is_executed[task.index()] => Standing::Executed,
-            // As the engine tells it to its keeper.
-            Some(wanted) if !wanted[task.index()] => Standing::Cancelled,
-            _ => Standing::Waiting,
-        };
-        layout.foreseen(&standing, directory, known)
-    }
-
     /// Refuses a cap that no order keeps, where that is soon seen: so that nothing is begun in vain.
     pub(crate) fn refuse(&self, caps: Option<&Disk>, keeper: &Keeper) -> Result<(), Failure> {
-        // As the run itself asks: where nothing is to do, or the order in hand is within the cap, nobody looks for another.
-        if keeper.waiting().is_empty() || keeper.is_safe() {
-            return Ok(());
-        }
         let stop = Clock::lasting(PLANNING_WITHIN_CAP).stop();
         let work = Work::until(&stop);
-        let (tasks, storage) = keeper.rest();
-        let rest = rest_of(self.flow, &tasks);
-        match more_than(&rest, &storage, keeper.cap(), &mut work.unmetered()) {
-            Some(_) => Err(no_order(&self.unkept(caps, keeper, &work))),
-            None => Ok(()),
+        match keeper.is_hopeless(self.flow.dag(), &mut work.unmetered()) {
+            true => Err(no_order(&self.unkept(caps, keeper, &work))),
+            false => Ok(()),
         }
     }
 
@@ -223,7 +190,7 @@ impl Part<'_> {
         if !cap.is_some_and(|cap| matches!(cap.most, Most::Bytes(_))) {
             return Ok(());
         }
-        match self.foreseen(layout, is_executed, directory, known) {
+        match layout.foreseen((is_executed, self.wanted), directory, known) {
             Ok(Some(keeper)) => self.refuse(caps, &keeper),
             _ => Ok(()),
         }
@@ -239,34 +206,21 @@ impl Part<'_> {
     ) -> Result<Vec<TaskId>, Unkept> {
         let stop = Clock::lasting(time).stop();
         let work = Work::until(&stop);
-        match keeper.replan(self.flow.dag(), &mut work.unmetered()) {
-            true => Ok(shrink_first(keeper.storage(), &keeper.waiting())),
-            false => Err(self.unkept(caps, keeper, &work)),
-        }
+        let order = keeper.order_within(self.flow.dag(), &mut work.unmetered());
+        order.ok_or_else(|| self.unkept(caps, keeper, &work))
     }
 
     /// Why there is no order within the cap, or none was found.
     fn unkept(&self, caps: Option<&Disk>, keeper: &Keeper, work: &Work<'_>) -> Unkept {
-        let dag = self.flow.dag();
-        let (tasks, storage) = keeper.rest();
+        let short = keeper.shortfall(self.flow.dag(), &mut work.unmetered());
+        let (lean, is_whole) = (&short.lean, short.is_whole);
         // At the beginning files have paths, which are named in the proof; of what is left later only sizes are known.
-        let is_whole = tasks.len() == dag.len();
-        let present: Vec<TaskId> = (0..tasks.len()).map(TaskId::new).collect();
-        let (lean, proof) = match (is_whole, Model::marked(self.flow, caps)) {
+        let proof = match (is_whole, Model::marked(self.flow, caps)) {
             (true, Ok(mut model)) => {
-                model.files.storage = keeper.storage().clone();
-                let storage = &model.files.storage;
-                let lean = lean_order(dag, storage, &tasks, &mut work.unmetered());
-                let proof = model.proof(self.flow, &lean);
-                (lean, proof)
+                model.files.storage.clone_from(&short.storage);
+                model.proof(self.flow, lean)
             }
-            _ => {
-                let rest = rest_of(self.flow, &tasks);
-                // What is executed takes its files along: the rest is a workflow of its own.
-                let lean = lean_order(&rest, &storage, &present, &mut work.unmetered());
-                let proof = self.proof_of_rest(&tasks, &storage, &lean);
-                (lean, proof)
-            }
+            _ => self.proof_of_rest(&short),
         };
         let (of, measured) = match is_whole {
             true => ("", ""),
@@ -279,17 +233,18 @@ impl Part<'_> {
         };
         let is_least = lean.is_least() && self.wanted.is_none();
         Unkept {
-            message: no_room(&lean, keeper.cap(), of, &proof) + &safety,
-            cure: would_do(&lean, "--disk", is_least),
+            message: no_room(lean, keeper.cap(), of, &proof) + &safety,
+            cure: would_do(lean, "--disk", is_least),
         }
     }
 
-    fn proof_of_rest(&self, tasks: &[TaskId], storage: &Storage, lean: &Lean) -> String {
-        let name = |task: TaskId| self.flow.shown(tasks[task.index()]).into_owned();
+    fn proof_of_rest(&self, short: &Shortfall) -> String {
+        let storage = &short.storage;
+        let name = |task: TaskId| self.flow.shown(short.tasks[task.index()]).into_owned();
         let cut = |files: &[FileId]| {
             let there: u64 = files.iter().map(|&f| storage.bytes(f)).sum();
             (there > 0).then(|| format!("{} in files", size::words(there.into())))
         };
-        reason_words(&lean.bound, storage, &name, &cut)
+        reason_words(&short.lean.bound, storage, &name, &cut)
     }
 }

@@ -172,8 +172,7 @@ impl<'f> Tight<'f> {
             self.ground.lean.peak,
             &options(usize::MAX),
         );
-        world::go_on()?;
-        let curve = curve.map_err(|error| world::failed(&error, &read.flow))?;
+        let curve = world::done(curve, &read.flow)?;
         Ok(Told {
             knee: curve.knee,
             free: curve.free,
@@ -203,13 +202,11 @@ impl<'f> Tight<'f> {
             let dag = read.flow.dag();
             let ends = endings(dag, &scene.work, &scene.world, &policy, options)
                 .map_err(|error| world::failed(&error, &read.flow))?;
-            let count = ends.ended.len();
-            let sum: f64 = ends.ended.iter().map(|m| m.makespan).sum();
             told.push(FitsNow {
                 policy: name,
-                runs: count + ends.stuck,
+                runs: ends.ended.len() + ends.stuck,
                 stuck: ends.stuck,
-                time: (count > 0).then(|| sum / count as f64),
+                time: ends.mean_time(),
             });
         }
         Ok(told)

@@ -8,7 +8,7 @@ use crate::commands::world;
 use crate::failure::Failure;
 use crate::plural::counted;
 use cairn_show::{Figure, HeatAxis, HeatMap, HeatScale};
-use cairn_sim::{Ratio, World};
+use cairn_sim::{Ratio, World, extremes};
 use serde_json::{Map, Value, json};
 
 /// The grid of every subject: JSON, text, and heat maps into files.
@@ -164,23 +164,15 @@ impl Grid<'_> {
 
     /// The best and the worst cell in words.
     fn extremes(&self, ratios: &[Option<Ratio>]) -> String {
-        let ends = ratios.iter().enumerate().filter_map(|(i, ratio)| {
-            let ratio = (*ratio)?;
-            Some((i, ratio, ratio.ends()?))
-        });
-        let best = ends.clone().min_by(|a, b| a.2.high.total_cmp(&b.2.high));
-        let worst = ends.max_by(|a, b| a.2.low.total_cmp(&b.2.low));
-        let words = |(i, ratio, _): (usize, Ratio, cairn_sim::Interval)| {
-            let (gap, size) = self.place(i);
+        let Some((best, worst)) = extremes(ratios) else {
+            return String::new();
+        };
+        let words = |(cell, ratio): (usize, Ratio)| {
+            let (gap, size) = self.place(cell);
             let words = interval_text(ratio.mean, ratio.interval, ratio.all_equal, 3);
             format!("{words} at gap {gap}, size {size}")
         };
-        match (best, worst) {
-            (Some(best), Some(worst)) => {
-                format!(" Best {}; worst {}.", words(best), words(worst))
-            }
-            _ => String::new(),
-        }
+        format!(" Best {}; worst {}.", words(best), words(worst))
     }
 
     fn heat_map(&self, rival: usize) -> Result<Figure, cairn_show::ShowError> {

@@ -1,19 +1,18 @@
 //! What both kinds of study share: dags, policies, and ratios in tables. Knows no world.
 
 use crate::cli::{Contender, Wanted};
-use crate::commands::auto::Field;
 use crate::commands::contender::{name, simulated};
 use crate::commands::estimates;
-use crate::commands::orders::Orders;
+use crate::commands::orders::{Orders, policy_of};
 use crate::commands::pictures::write_bytes;
 use crate::commands::world::{self, Taken};
 use crate::failure::Failure;
 use crate::limits::{Limits, is_interrupted};
 use crate::output::Output;
-use cairn_dag::Flow;
+use cairn_dag::{Flow, TaskId};
 use cairn_plan::Work;
 use cairn_plan::policy::Rule;
-use cairn_sim::{Measure, Options, Plays, Ratio, Study, World};
+use cairn_sim::{Contest, Measure, Options, Plays, Ratio, Study, World};
 use serde_json::Value;
 use std::path::Path;
 
@@ -68,7 +67,7 @@ pub(super) struct Prepared<'s> {
     /// By place; none where it is chosen.
     policies: Vec<Option<cairn_sim::Policy>>,
     /// Among these.
-    field: Field,
+    field: Vec<(Rule, Vec<TaskId>)>,
 }
 
 /// What came of one world.
@@ -107,14 +106,16 @@ impl Laboratory<'_> {
         let is_auto = |c: &Contender| *c == Contender::Listed(Wanted::Auto);
         let effort = self.effort(subject);
         let field = match self.policies.iter().any(is_auto) {
-            true => orders.candidates(effort.policies, &mut Work::until(&is_interrupted)),
+            true => orders
+                .rules()
+                .candidates(effort.policies, &mut Work::until(&is_interrupted)),
             false => Vec::new(),
         };
         let rule = |c: &Contender| (!is_auto(c)).then(|| simulated(*c, &orders, &[]));
         Ok(Prepared {
             subject,
             policies: self.policies.iter().map(rule).collect(),
-            field: Field(field),
+            field,
         })
     }
 
@@ -139,16 +140,20 @@ impl Laboratory<'_> {
                         seed: self.options.seed.wrapping_add(1),
                         ..self.options.clone()
                     };
-                    let worlds = std::slice::from_ref(world);
-                    let picked = prepared.field.pick(flow, work, worlds, &options)?;
-                    chosen = Some(name(&picked.policy));
+                    let contest = Contest {
+                        dag: flow.dag(),
+                        work,
+                        worlds: std::slice::from_ref(world),
+                        options: &options,
+                    };
+                    let picked = world::done(contest.choose_rule(&prepared.field), flow)?;
+                    chosen = Some(name(&policy_of(picked.rule)));
                     cairn_sim::Policy::order("auto", &picked.order)
                 }
             });
         }
         let study = cairn_sim::simulate(flow.dag(), work, world, &policies, &self.options);
-        world::go_on()?;
-        let study = study.map_err(|e| world::failed(&e, flow))?;
+        let study = world::done(study, flow)?;
         Ok(Played { study, chosen })
     }
 

@@ -41,7 +41,8 @@ impl<'f> Shelved<'f> {
         let layout = layout.expect("there is a cap");
         let folder = |task| Some(home.join(jobs.job(task).directory.unwrap_or_default()));
         let places = layout.places(&folder);
-        let foreseen = part.foreseen(&layout, is_executed, &folder, &Taken::default());
+        let tasks = (is_executed, part.wanted);
+        let foreseen = layout.foreseen(tasks, &folder, &Taken::default());
         let foreseen = foreseen.map_err(|e| no_free_space(home, &e))?;
         let (Some(cap), Some(foreseen)) = (layout.cap, foreseen) else {
             unreachable!("there is a cap");
