@@ -5,6 +5,7 @@
 //! a receipt comes, and after an exchange without an answer the worker says what it has, so that it is told again what it
 //! was given.
 
+use crate::budgets::remembered::STOPPED;
 use crate::{Exchanged, Granted, Outcome, Receipt, Refusal, Task, Token, WorkerId};
 use std::collections::VecDeque;
 
@@ -25,11 +26,6 @@ pub enum Request {
         want: usize,
     },
 }
-
-/// So many ended attempts are remembered: more than a server can tell of in one answer to a worker of usual size.
-// A judgement: far fewer, and an answer under way could begin anew what was just ended; far more is memory for what
-// no answer tells.
-const STOPPED: usize = 1024;
 
 /// A worker.
 #[derive(Clone, Debug, Default)]

@@ -177,13 +177,24 @@ impl Implicit {
         self.shape.sources() - self.told - self.ahead.len() as u64
     }
 
-    fn check(&self, task: Task, step: Move) -> Result<Standing, Illegal> {
+    /// Makes a move by the rules of the game: the task is noted where it stands from then on. Where it waits again, nothing is.
+    fn go(&mut self, task: Task, step: Move) -> Result<(), Illegal> {
         let found = self.standing(task)?;
         let wrong = || Illegal(format!("task {} is {}", task.0, found.name()));
-        found.after(step).ok_or_else(wrong)
+        let next = found.after(step).ok_or_else(wrong)?;
+        self.take(task.0);
+        match next {
+            Standing::Eligible => drop(self.make_eligible(task.0)),
+            Standing::Leased => drop(self.leased.insert(task.0)),
+            Standing::Executed => self.executed.insert(task.0),
+            Standing::Failed => drop(self.failed.insert(task.0)),
+            Standing::Cancelled => drop(self.cancelled.insert(task.0)),
+            Standing::Waiting | Standing::Aborted => {}
+        }
+        Ok(())
     }
 
-    /// Something is about to happen to an eligible task: it is taken from where it was.
+    /// Something is about to happen to an eligible or leased task: it is taken from where it was.
     fn take(&mut self, step: u64) {
         if self.is_untold(step) {
             match self.next_source() == Some(Task(step)) {
@@ -193,16 +204,6 @@ impl Implicit {
         }
         self.eligible.remove(&step);
         self.leased.remove(&step);
-    }
-
-    fn give_up(&mut self, task: Task, step: Move) -> Result<(), Illegal> {
-        self.check(task, step)?;
-        self.take(task.0);
-        match step {
-            Move::Fail => self.failed.insert(task.0),
-            _ => self.cancelled.insert(task.0),
-        };
-        Ok(())
     }
 }
 
@@ -257,23 +258,15 @@ impl Position for Implicit {
     }
 
     fn lease(&mut self, task: Task) -> Result<(), Illegal> {
-        self.check(task, Move::Lease)?;
-        self.take(task.0);
-        self.leased.insert(task.0);
-        Ok(())
+        self.go(task, Move::Lease)
     }
 
     fn release(&mut self, task: Task) -> Result<(), Illegal> {
-        self.check(task, Move::Release)?;
-        self.leased.remove(&task.0);
-        self.make_eligible(task.0);
-        Ok(())
+        self.go(task, Move::Release)
     }
 
     fn execute(&mut self, task: Task, opened: &mut Vec<Task>) -> Result<(), Illegal> {
-        self.check(task, Move::Execute)?;
-        self.take(task.0);
-        self.executed.insert(task.0);
+        self.go(task, Move::Execute)?;
         let mut children = std::mem::take(&mut self.children);
         self.shape.children(task.0, &mut children);
         for child in children.drain(..) {
@@ -293,15 +286,15 @@ impl Position for Implicit {
     }
 
     fn fail(&mut self, task: Task, _: &mut Vec<Task>) -> Result<(), Illegal> {
-        self.give_up(task, Move::Fail)
+        self.go(task, Move::Fail)
     }
 
     fn cancel(&mut self, task: Task, _: &mut Vec<Task>) -> Result<(), Illegal> {
-        self.give_up(task, Move::Cancel)
+        self.go(task, Move::Cancel)
     }
 
     fn revive(&mut self, task: Task, opened: &mut Vec<Task>) -> Result<(), Illegal> {
-        self.check(task, Move::Revive)?;
+        self.go(task, Move::Revive)?;
         self.failed.remove(&task.0);
         self.cancelled.remove(&task.0);
         let mut parents = Vec::new();

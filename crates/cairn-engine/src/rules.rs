@@ -1,5 +1,6 @@
 //! What a run promises each task: needs, budgets, limits. Knows no state.
 
+use crate::budgets::rules::{GONE, LOSSES, SILENCE};
 use crate::{ClassId, Distrust, KindId, Needs, Span, Task};
 use hashbrown::HashMap;
 
@@ -72,10 +73,9 @@ impl Default for Rules {
             retries_of: Vec::new(),
             never_retry_on: HashMap::new(),
             halt_on: HashMap::new(),
-            // Judgements, all three. A task over which so many workers were lost may well be the reason for it.
-            losses: 5,
-            silence: Span::seconds(15),
-            gone: 1_000,
+            losses: LOSSES,
+            silence: SILENCE,
+            gone: GONE,
             failures: 0,
             kind_of: Vec::new(),
             kinds: Vec::new(),

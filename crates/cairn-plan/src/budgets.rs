@@ -38,13 +38,23 @@ pub(crate) mod theory {
 pub(crate) mod hull {
     use crate::closure::Tuning;
 
-    /// The figures that measured best. They change the time, never the result.
-    // By trial, from when pseudoflow came in. No table of the trials was kept.
+    /// They change the time, never the result. All were chosen by trial when pseudoflow came in, and no table of the trials was kept:
+    /// what each trades stands beside it, the number itself is a judgement.
     pub(crate) const TUNING: Tuning = Tuning {
+        // A phase is a search over the whole network, and regular dags mostly need one. With fewer, those that need some more are left
+        // to pseudoflow, which is slower for them; with more, all others wait for phases that do not finish.
         cold_phases: 4,
+        // A phase is to carry nine tenths of what is left. If less were enough, four could go by and leave most; if more were asked
+        // for, dags that the next phase solves would be given up.
         cold_leaves: 10.0,
+        // A thread has tables of its own to set up. With smaller pieces that costs as much as solving them; with larger ones hulls
+        // of some thousand tasks are left to one thread.
         worth_a_thread: 1000,
+        // Exact labels cost a pass over all arcs of the live nodes. With fewer looks most of a round would be that pass; with more,
+        // trees climb by labels that have long been too low.
         looks_a_node: 30,
+        // Whichever side is active pays for each of its nodes. With 1 the fewer would always move; with much more, pulling goes on
+        // where hardly any surplus is left to meet it.
         pull_below: 3,
     };
 
@@ -65,6 +75,10 @@ pub(crate) const LINES: usize = 12;
 pub(crate) mod policy {
     /// Descendants as bits are n²/8 bytes, 50 MB, and up to n²/2 additions, half a second; beyond, they are estimated.
     pub(crate) const MOST_FOR_EXACT_DESCENDANTS: usize = 20_000;
+
+    /// Variables that are drawn for each task for the estimate: its standard error is one over the root of this less two, 12.7 %. A
+    /// judgement: each costs a pass over the arcs, and half the error takes four times as many.
+    pub(crate) const DRAWS: usize = 64;
 }
 
 /// Deciding along the hull: the steps of the last round. Each round before it has a part of those of the next
@@ -136,33 +150,37 @@ pub(crate) mod decide {
     }
 
     /// What each method for one component may spend, in percent of the component's steps. More than 100 in all: a method that
-    /// is not reached, or needs less, leaves its share to nobody. A judgement: most for what is exact.
+    /// is not reached, or needs less, leaves its share to nobody. All are judgements: most for what is exact.
     pub(crate) mod share {
-        /// Orders by simple rules.
+        /// Orders by simple rules, 24 steps for each node and arc: in the first round that is enough for three thousand of them, and larger
+        /// components come to it in a later one.
         pub(crate) const LIST_ORDERS: u64 = 20;
 
-        /// The first, narrow beam.
+        /// The first, narrow beam: for an order, where the bound is tight already. With more, components that no beam solves would pay for
+        /// it before the exact methods come.
         pub(crate) const FIRST_BEAM: u64 = 12;
 
-        /// The tree program with some vertices set by hand.
+        /// The tree program with some vertices set by hand: each vertex doubles its steps, so that twice the share is worth one more.
         pub(crate) const TREES: u64 = 15;
 
-        /// The frontier program: exact where few rewards are open at a time, tree or not.
+        /// The frontier program: exact where few rewards are open at a time, tree or not. The most of all, since it is the last that
+        /// may give the exact profile of what is no tree.
         pub(crate) const FRONTIER: u64 = 46;
 
-        /// A chain through the exact profile, where that is known by then.
+        /// A chain through the exact profile, where that is known by then: every state off the profile is cut, so that it needs less than
+        /// all states do.
         pub(crate) const CHAIN: u64 = 8;
 
-        /// All macro states.
+        /// All macro states: they double with every reward that is apart from the others, so that twice the share is worth one more.
         pub(crate) const ALL_STATES: u64 = 15;
 
-        /// The bound from blocks: a bound and nothing more.
+        /// The bound from blocks: a bound and nothing more, of which the tree program needs little.
         pub(crate) const BLOCKS: u64 = 4;
 
-        /// The wide beam, begun only where it fits.
+        /// The wide beam, begun only where it fits: so this says for which components it is tried at all.
         pub(crate) const WIDE_BEAM: u64 = 15;
 
-        /// A chain against whatever bound there is: the last try.
+        /// A chain against whatever bound there is: the last try, which cuts less than one through the profile and so has more.
         pub(crate) const LAST_CHAIN: u64 = 23;
     }
 
@@ -201,6 +219,13 @@ pub(crate) mod decide {
 
         /// How many nodes a beam looks ahead: with all closures it costs twice as much and finds no better orders.
         pub(crate) const FAR: usize = 64;
+
+        /// Where a beam has more states than so many times its width, only those are looked at closely that are good by a cheap
+        /// measure: from there on that is worth two sorts. Chosen by eye, as the next.
+        pub(crate) const MANY: usize = 12;
+
+        /// So many times the width by each of the two cheap measures.
+        pub(crate) const SHORTLIST: usize = 5;
 
         /// Words of all bit sets: 256 MB, whatever the steps.
         pub(crate) const MOST_WORDS: usize = 1 << 25;
@@ -339,9 +364,12 @@ pub(crate) mod storage {
         400_000_000 + 5_000 * size.min(32 * tasks)
     }
 
-    /// From so many tasks on a cut takes so long that there are few: other starts are not polished, and two of the noisy ones
-    /// are tried. A judgement.
+    /// From so many tasks on a cut takes so long that there are few: other starts are not polished, and of the noisy ones
+    /// only [`LARGE_RESTARTS`] of a kind are tried. A judgement.
     pub(crate) const LARGE: usize = 5_000;
+
+    /// So many noisy starts of every kind then.
+    pub(crate) const LARGE_RESTARTS: u64 = 2;
 
     /// From so many tasks on valleys are not sought: a goal may have all tasks for ancestors, so that they are the one start
     /// that is not near-linear. A judgement.
@@ -349,6 +377,9 @@ pub(crate) mod storage {
 
     /// How many begun tasks a valley is sought from: each is closed on trial and taken back. Chosen by eye.
     pub(crate) const VALLEY: usize = 32;
+
+    /// And where starts are changed by noise: half as many, since there are many such starts. Chosen by eye.
+    pub(crate) const NOISY_VALLEY: usize = VALLEY / 2;
 
     /// A goal of a valley with more missing ancestors than this is not near: what a trial costs at the most. Chosen by eye.
     pub(crate) const NEAR: usize = 200;

@@ -4,10 +4,11 @@
 //! open results. Bytes are counted while tasks run, in [`crate::storage`].
 
 use crate::budgets::cap::{JUST_BELOW, THRESHOLDS};
-use crate::counts::children_left;
+use crate::counts::child_left;
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{long, narrow, places};
 use cairn_theory::game::{Game, Standing};
+use cairn_theory::memory::OpenResults;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -118,7 +119,7 @@ pub fn follow(dag: &Dag, order: &[TaskId], threshold: Option<u64>) -> Capped {
     );
     Capped {
         order: list.order,
-        peak: list.peak,
+        peak: list.open.peak(),
         area: list.area,
     }
 }
@@ -126,15 +127,13 @@ pub fn follow(dag: &Dag, order: &[TaskId], threshold: Option<u64>) -> Capped {
 /// List scheduling with two views of the eligible tasks: by rank in the order, and by what they close.
 struct List<'a> {
     game: Game<'a>,
+    open: OpenResults<'a, u64>,
     rank: Vec<u32>,
-    open_children: Vec<u32>,
     /// By task: how many results close when it is executed; only kept for eligible tasks.
     closes: Vec<u32>,
     by_rank: BinaryHeap<Reverse<(u32, TaskId)>>,
     /// (smallest change of open results, rank): an entry is stale when the task closes more by now.
     by_change: BinaryHeap<Reverse<(i64, u32, TaskId)>>,
-    open: u64,
-    peak: u64,
     area: u64,
     order: Vec<TaskId>,
     /// Tasks that the last execution made eligible: a buffer.
@@ -145,13 +144,11 @@ impl<'a> List<'a> {
     fn new(dag: &'a Dag, order: &[TaskId]) -> List<'a> {
         let mut list = List {
             game: Game::new(dag),
+            open: OpenResults::new(dag),
             rank: places(order),
-            open_children: children_left(dag),
             closes: vec![0; dag.len()],
             by_rank: BinaryHeap::new(),
             by_change: BinaryHeap::new(),
-            open: 0,
-            peak: 0,
             area: 0,
             order: Vec::with_capacity(dag.len()),
             opened: Vec::new(),
@@ -173,7 +170,7 @@ impl<'a> List<'a> {
     /// Books a task that is eligible from now on.
     fn offer(&mut self, task: TaskId) {
         let parents = self.game.dag().parents(task).iter();
-        let lasts = parents.filter(|p| self.open_children[p.index()] == 1);
+        let lasts = parents.filter(|&&p| self.open.needed(p) == 1);
         self.closes[task.index()] = narrow(lasts.count());
         let rank = self.rank[task.index()];
         self.by_rank.push(Reverse((rank, task)));
@@ -191,7 +188,7 @@ impl<'a> List<'a> {
             return false;
         };
         // Never below zero: what a task closes is open.
-        let after = self.open.saturating_add_signed(self.change(first));
+        let after = (self.open.now()).saturating_add_signed(self.change(first));
         let task = if threshold.is_none_or(|most| after <= most) {
             first
         } else {
@@ -212,17 +209,14 @@ impl<'a> List<'a> {
     }
 
     fn execute(&mut self, task: TaskId) {
-        self.open = self.open.saturating_add_signed(self.change(task));
-        self.peak = self.peak.max(self.open);
+        self.open.execute(task, |_| 1);
         self.order.push(task);
         let dag = self.game.dag();
         for &parent in dag.parents(task) {
-            self.open_children[parent.index()] -= 1;
-            if self.open_children[parent.index()] == 1 {
-                // The one child left decides when the parent closes: found by a scan once a parent, O(arcs) in all.
-                let mut others = dag.children(parent).iter().filter(|&&c| c != task);
-                let last = others.find(|&&c| !self.is_executed(c));
-                let last = *last.expect("one child is left");
+            if self.open.needed(parent) == 1 {
+                // The one child left decides when the parent closes. The game hears of this very task below.
+                let last = child_left(dag, parent, |c| c == task || self.is_executed(c));
+                let last = last.expect("one child is left");
                 // One that waits is booked when it is offered, this very task being executed or a later one.
                 if self.game.standing(last) == Standing::Eligible {
                     self.closes[last.index()] += 1;

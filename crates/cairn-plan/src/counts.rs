@@ -32,6 +32,17 @@ pub(crate) fn opened<'a>(
     completed(dag.children(task).iter().copied(), waiting)
 }
 
+/// The first child that is not executed: where one is left, that which closes its parent's result. Asked once for each parent, when
+/// its last child but one goes: O(arcs) in all.
+pub(crate) fn child_left(
+    dag: &Dag,
+    parent: TaskId,
+    is_executed: impl Fn(TaskId) -> bool,
+) -> Option<TaskId> {
+    let mut children = dag.children(parent).iter().copied();
+    children.find(|&child| !is_executed(child))
+}
+
 /// The members of a bit set given word by word, rising.
 pub(crate) fn members(words: impl Iterator<Item = u64>) -> impl Iterator<Item = usize> {
     words.enumerate().flat_map(|(w, mut bits)| {

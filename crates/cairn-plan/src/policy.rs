@@ -19,7 +19,7 @@ pub use path_plus::path_plus;
 pub use rules::{Rule, Rules};
 pub use share::share;
 
-use crate::counts::{children_left, opened, parents_left};
+use crate::counts::{child_left, children_left, opened, parents_left};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{Growing, narrow};
 use std::cmp::Reverse;
@@ -130,12 +130,8 @@ pub fn memory(dag: &Dag) -> Vec<TaskId> {
         for &parent in dag.parents(task) {
             open_children[parent.index()] -= 1;
             if open_children[parent.index()] == 1 {
-                // Once for each parent, when its last child but one goes: O(arcs) in all.
-                let last = dag
-                    .children(parent)
-                    .iter()
-                    .find(|c| !eligible.is_popped(**c));
-                let last = *last.expect("one child is left");
+                let last = child_left(dag, parent, |c| eligible.is_popped(c));
+                let last = last.expect("one child is left");
                 if waiting[last.index()] == 0 {
                     closes[last.index()] += 1;
                     eligible.push((key(&closes, last), since[last.index()]), last);

@@ -1,7 +1,7 @@
 //! Which of equally good tasks goes first: an order rearranged without changing its profile. Knows no bound.
 
 use crate::Weights;
-use crate::counts::{children_left, opened, parents_left};
+use crate::counts::{child_left, children_left, opened, parents_left};
 use crate::policy::bottom_levels;
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{narrow, places, wide};
@@ -396,8 +396,8 @@ impl<'a> Rearrangement<'a> {
 
     /// Whoever executes the last child of `parent` closes its result.
     fn one_child_left(&mut self, parent: TaskId, run: &std::ops::Range<usize>) {
-        let children = self.gains.dag.children(parent).iter();
-        let Some(&child) = children.into_iter().find(|c| !self.is_executed[c.index()]) else {
+        let is_executed = |c: TaskId| self.is_executed[c.index()];
+        let Some(child) = child_left(self.gains.dag, parent, is_executed) else {
             return; // in the stretch being executed
         };
         let s = wide(self.stretch[child.index()]);

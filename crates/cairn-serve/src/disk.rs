@@ -12,7 +12,7 @@ mod there;
 
 pub(crate) use away::{Away, Ceased};
 pub(crate) use learnt::{SIZES, stored};
-pub use setup::{DiskSetup, PLANNING_WITHIN_CAP};
+pub use setup::DiskSetup;
 pub(crate) use setup::{Tight, tight};
 pub(crate) use there::Swept;
 use there::{aside, swept_from};

@@ -5,6 +5,7 @@
 mod assets;
 mod beneath;
 mod book_file;
+mod budgets;
 pub mod client;
 mod clock;
 mod digest;
@@ -27,10 +28,10 @@ pub mod tokens;
 pub mod work;
 
 pub use book_file::{BookError, BookFile};
+pub use budgets::PLANNING_WITHIN_CAP;
 pub use digest::digest;
 pub use disk::{
-    Cap, DiskSetup, Layout, Most, PLANNING_WITHIN_CAP, Planner, Priorities, Unkept, Usage,
-    bytes_at, delete,
+    Cap, DiskSetup, Layout, Most, Planner, Priorities, Unkept, Usage, bytes_at, delete,
 };
 pub use found::{About, Found};
 pub use free::{ENDLESS, free_bytes};

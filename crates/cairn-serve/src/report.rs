@@ -1,6 +1,7 @@
 //! A run as one HTML file that stands alone: the code of the page, and what it would be told. Serves nothing.
 
 use crate::assets::{SCRIPT, SCRIPT_DIGEST, STYLE, STYLE_DIGEST};
+use crate::budgets::report::{LINES, LOGS, NAMED};
 use crate::clock::Clock;
 use crate::live::{Bound, DagMap, Live, Plan, Scene, StorageTold, Subject, Update, few, profile};
 use crate::run::log_name;
@@ -24,14 +25,6 @@ pub struct Saved {
     /// By number of the task; none where there are too many.
     pub names: Option<Vec<String>>,
 }
-
-/// The names of so many tasks are told.
-// They are in the file that people send to each other: a megabyte or so of it. In larger runs lanes have numbers instead.
-const NAMED: u64 = 20_000;
-/// So many logs, and so many lines of each.
-// For the same reason. Whoever has more failures than these reads a few, and the end of a log says why it failed. A judgement.
-const LOGS: usize = 30;
-const LINES: usize = 60;
 
 /// What is shown beside what the store has.
 pub struct Shown<'a> {

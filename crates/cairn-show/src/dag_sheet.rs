@@ -1,5 +1,6 @@
 //! Where the boxes and arcs of a dag drawing lie on the page, and their drawing. Knows not what they stand for.
 
+use crate::budgets::SINGLE_ARCS;
 use crate::collapse::Collapsed;
 use crate::dag_drawing::Direction;
 use crate::dag_nodes::{Colours, Node, tint};
@@ -25,9 +26,6 @@ const GAPS: Gaps = Gaps {
     bends: 7.0,
     components: 14.0,
 };
-/// Up to this many arcs each is its own path, so that hovering can light it up.
-// Each path is an element that the browser keeps; beyond, all arcs of a task share one, and the page stays quick.
-const SINGLE_ARCS: usize = 3000;
 
 /// Which way the arcs run, and how large the boxes are.
 pub(crate) struct Sheet<'a> {

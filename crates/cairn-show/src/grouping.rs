@@ -2,6 +2,7 @@
 //! Knows nothing of drawing, nor what a group is called.
 
 use crate::absorb::absorb;
+use crate::budgets::groups::MERGEABLE;
 use crate::fewer::{Enough, fewer};
 use crate::inside;
 use crate::kinds::{KindId, Kinds};
@@ -20,9 +21,6 @@ const PER_KIND: usize = 20;
 /// How much more a task weighs than one of a kind that says little, when groups are merged.
 // By eye: so much that a kind which says something is merged away only when hardly anything else is left.
 const SOLID: usize = 8;
-/// So many groups are merged one by one; more are cut down by kinds and levels first.
-// Merging one by one is quadratic in their number.
-const MERGEABLE: usize = 1200;
 
 /// Items (tasks, or a few tasks that belong together), the parts that the items are in, and the kinds that say little.
 pub(crate) fn grouped(dag: &Dag, kinds: &Kinds, most: usize) -> (Parts, Parts, Vec<bool>) {

@@ -1,5 +1,6 @@
 //! Opens up groups whose tasks wait for each other: by chains, by depth, by what surrounds them. Knows groups as parts.
 
+use crate::budgets::groups::SURROUNDINGS;
 use crate::partition::Parts;
 use cairn_dag::{Dag, TaskId, narrow, wide};
 use cairn_kernel::mix;
@@ -79,8 +80,7 @@ pub(crate) fn open(dag: &Dag, parts: &Parts, chosen: &[bool], most: usize) -> Pa
         return finer;
     }
     let open: Vec<bool> = parts.of.iter().map(|&part| chosen[wide(part)]).collect();
-    // Each turn tells apart what lies one step further away; four are a judgement, and parts run out sooner as a rule.
-    for _ in 0..4 {
+    for _ in 0..SURROUNDINGS {
         let next = by_surroundings(dag, &finer, &open);
         if next.count > most || next.count == finer.count {
             break;

@@ -1,13 +1,11 @@
 //! Kinds that wait for each other in circles, cut into waves of their commonest kind. Knows kinds as numbers.
 
+use crate::budgets::groups::TRIED;
 use crate::circles::circles;
 use crate::kinds::KindId;
 use crate::partition::Parts;
 use cairn_dag::{Dag, wide};
 
-/// So many kinds of a knot are tried, the commonest first.
-// A judgement: two more than the commonest, in case its waves are too many.
-const TRIED: usize = 3;
 /// A knot is not cut into more waves than this: the picture would be a ladder.
 // By eye: what repeats is seen in six, and room is left for what stands beside.
 const MOST_WAVES: u32 = 6;

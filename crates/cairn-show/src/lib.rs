@@ -6,6 +6,7 @@
 
 mod absorb;
 mod axis;
+mod budgets;
 mod circles;
 mod collapse;
 mod curves;

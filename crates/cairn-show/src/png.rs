@@ -1,11 +1,9 @@
 //! PNG bytes from our SVG text. Knows one font, the bundled one, and asks the machine for none.
 
+use crate::budgets::MOST_PIXELS;
 use crate::{ShowError, text};
 use resvg::{tiny_skia, usvg};
 use std::sync::{Arc, OnceLock};
-
-/// The most pixels of one picture: half a gigabyte of memory.
-const MOST_PIXELS: f64 = (1u64 << 27) as f64;
 
 fn fonts() -> Arc<usvg::fontdb::Database> {
     static FONTS: OnceLock<Arc<usvg::fontdb::Database>> = OnceLock::new();

@@ -1,6 +1,7 @@
 //! The trade-off between memory and area: what each more result held open buys. Knows points, not plans.
 
 use crate::axis::{self, Frame, Scale};
+use crate::budgets::MOST_NAMES;
 use crate::figure::{Anchor, Canvas, Figure, Ink, LabelBox, MARGIN, Path, Place};
 use crate::legend::{self, Sample};
 use crate::palette::{BLUE, VERMILLION};
@@ -54,9 +55,6 @@ pub struct Tradeoff<'a> {
 const WIDTH: f64 = 760.0;
 const PLOT_HEIGHT: f64 = 320.0;
 const SIZE: f64 = 11.0;
-/// The most points that are written beside.
-// Looking for a free place compares with all that are placed: quadratic, and more would not find room anyhow.
-const MOST_NAMES: usize = 60;
 
 impl Tradeoff<'_> {
     /// Draws the figure. Time O(points · log points).

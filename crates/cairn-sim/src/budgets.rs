@@ -1,5 +1,6 @@
 //! Every budget of this crate in one table, each with its reason: how often, how long, how many are looked at. Not here are
-//! numbers that describe a world or a statistic: they are with the world, or with the formula that they belong to.
+//! numbers that describe a world or a statistic, or say from what difference on something counts as one: they are with the world,
+//! or with the formula that they belong to.
 
 /// One run.
 pub(crate) mod run {
@@ -33,6 +34,11 @@ pub(crate) mod run {
 
 /// A study.
 pub(crate) mod study {
+    /// Runs of each policy where none are asked for.
+    // A judgement: four rounds of decisions. Intervals half as wide would take four times as many; who asks for a precision stops
+    // earlier where fewer will do.
+    pub(crate) const RUNS: usize = 200;
+
     /// Whether a study may stop is decided after every so many runs, so that the answer depends on no thread.
     // A judgement: intervals of so many runs hold what they promise (docs/guide-simulate.md).
     pub(crate) const RUNS_BETWEEN_DECISIONS: usize = 50;
@@ -80,6 +86,10 @@ pub(crate) mod contest {
     // A judgement between a choice by chance and a planner that keeps people waiting.
     pub(crate) const TASKS_PLAYED: usize = 8_000_000;
 
+    /// And for a first impression.
+    // A judgement: the choice itself comes later, and somebody waits for this one before the first task.
+    pub(crate) const TASKS_AT_A_GLANCE: usize = TASKS_PLAYED / 10;
+
     /// Where fewer tasks are left than this there is no rematch.
     // A judgement: so few are over before anybody has planned them anew.
     pub(crate) const FEW_LEFT: usize = 20;
@@ -90,4 +100,28 @@ pub(crate) mod contest {
 
     /// Policies that are played at any rate: one that is rarely bad, and one to compare it with.
     pub(crate) const KEPT: usize = 2;
+}
+
+/// The most workers of a pool.
+// A judgement: each is a record and an event from the start, and beyond a million a mistyped number would take all memory before
+// the first task.
+pub(crate) const MOST_WORKERS: u32 = 1_000_000;
+
+/// Workers that are seen, and what is made of them.
+pub(crate) mod sighting {
+    /// So often at the most, in seconds: whoever comes and goes does not keep a processor busy with choosing.
+    // A judgement: a contest takes some seconds, so that it costs a processor a tenth of its time at the most.
+    pub(crate) const SELDOM: f64 = 60.0;
+
+    /// Not before workers have been seen for so many seconds.
+    // A judgement, as those below: the first workers of a batch system come over some seconds.
+    pub(crate) const FIRST: f64 = 5.0;
+
+    /// Fewer returns than this, or than two a processor, say little of who works.
+    // With fewer a speed rests on a time or two; with many more a short run would be over before anybody chooses again.
+    pub(crate) const RETURNS: u64 = 32;
+
+    /// So often somebody must have come or gone before anything is made of it.
+    // One or two may be chance. A judgement.
+    pub(crate) const VISITS: u64 = 3;
 }

@@ -1,5 +1,6 @@
 //! Settings of a pool of workers that come and go, by chance or by a trace. Knows not how a run is played.
 
+use crate::budgets::MOST_WORKERS;
 use crate::error::{SettingError, check, not_negative, positive};
 use crate::nature::Natures;
 use crate::spread::Spread;
@@ -53,11 +54,6 @@ impl Default for PoolSettings {
         }
     }
 }
-
-/// The most workers of a pool.
-// A judgement: each is a record and an event from the start, and beyond a million a mistyped number would take all memory before
-// the first task.
-pub(crate) const MOST_WORKERS: u32 = 1_000_000;
 
 /// How long a worker is up and down in turn. A worker that goes down loses its tasks and the results it holds.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,7 +1,9 @@
 //! Which of several orders to run: the one that is fastest in simulations of the workers at hand. Knows not how rules make
 //! orders, nor what time it is.
 
-use crate::budgets::contest::{FAIR, FEWEST, FRESH_RUNS, FULL, GLANCE, KEPT, TASKS_PLAYED};
+use crate::budgets::contest::{
+    FAIR, FEWEST, FRESH_RUNS, FULL, GLANCE, KEPT, TASKS_AT_A_GLANCE, TASKS_PLAYED,
+};
 use crate::error::{SettingError, SimulateError};
 use crate::measures::Measure;
 use crate::policy::Policy;
@@ -61,7 +63,7 @@ impl Plays {
 
     /// A tenth of that of [`Plays::for_dag`], for a first impression.
     pub fn glance(tasks: usize, policies: usize, worlds: usize) -> Plays {
-        Plays::of(TASKS_PLAYED / 10, tasks, policies, worlds)
+        Plays::of(TASKS_AT_A_GLANCE, tasks, policies, worlds)
     }
 
     fn of(played: usize, tasks: usize, policies: usize, worlds: usize) -> Plays {

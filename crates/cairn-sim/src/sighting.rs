@@ -2,28 +2,18 @@
 //! clock, and asks nobody: it is told what was seen, and when.
 
 use crate::budgets::contest::PROCESSORS;
+use crate::budgets::sighting::{FIRST, RETURNS, SELDOM, VISITS};
 use crate::error::SettingError;
 use crate::pool::{Crew, Lease, PoolSettings};
 use crate::spread::Spread;
 use crate::world::World;
+use cairn_engine::Rules;
 
-/// So often at the most, in seconds: whoever comes and goes does not keep a processor busy with choosing.
-// A judgement: a contest takes some seconds, so that it costs a processor a tenth of its time at the most.
-const SELDOM: f64 = 60.0;
-/// Not before workers have been seen for so long.
-// A judgement, as those below: the first workers of a batch system come over some seconds.
-const FIRST: f64 = 5.0;
-/// Fewer returns than this, or than two a processor, say little of who works.
-// With fewer a speed rests on a time or two; with many more a short run would be over before anybody chooses again.
-const RETURNS: u64 = 32;
 /// A crew is another one when it has a fourth more or less processors, or speeds that differ by so much more or less: the
 /// standard deviation of their logarithms.
 // Judgements: with less, orders hardly fare otherwise, and to choose again takes planning anew.
 const MORE: f64 = 1.25;
 const SPREAD: f64 = 0.15;
-/// So often somebody must have come or gone before anything is made of it.
-// One or two may be chance. A judgement.
-const VISITS: u64 = 3;
 /// Speeds closer together than this are one: the standard deviation of their logarithms.
 // A judgement: a spread of one percent moves no order, and one speed is drawn faster.
 const EQUAL: f64 = 0.01;
@@ -143,7 +133,7 @@ impl Sighting {
                 // As the server finds out that somebody is gone.
                 lease: goes.then_some(Lease {
                     factor: 3.0,
-                    at_least: 15.0,
+                    at_least: Rules::default().silence.0 as f64 / 1e6,
                 }),
                 ..Crew::default()
             },

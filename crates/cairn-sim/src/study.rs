@@ -1,6 +1,6 @@
 //! Many runs of several policies in one world, side by side. Knows no world's inside and no file.
 
-use crate::budgets::study::RUNS_BETWEEN_DECISIONS;
+use crate::budgets::study::{RUNS, RUNS_BETWEEN_DECISIONS};
 use crate::error::{SimulateError, positive};
 use crate::measures::{Event, Measure, Measures};
 use crate::policy::Policy;
@@ -37,8 +37,7 @@ pub struct Options<'a> {
 impl Default for Options<'_> {
     fn default() -> Self {
         Options {
-            // A judgement: four rounds of decisions. Intervals half as wide would take four times as many.
-            runs: 200,
+            runs: RUNS,
             seed: 1,
             threads: None,
             precision: None,

@@ -1,6 +1,6 @@
 //! The pools of the published study: volatile workers, sized by the width of a dag. Knows no dag.
 
-use crate::pool::MOST_WORKERS;
+use crate::budgets::MOST_WORKERS;
 use crate::{Breaks, Crew, Lease, PoolSettings, SettingError, Spread, World};
 
 /// A pool of volatile workers, sized by the width of the dag.

@@ -6,6 +6,7 @@
 
 mod airflow;
 mod alike;
+mod budgets;
 mod dask;
 mod engine;
 mod handover;

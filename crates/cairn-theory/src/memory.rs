@@ -59,6 +59,12 @@ impl<'d, Sum: Copy + Default + Ord + From<u64> + AddAssign + SubAssign> OpenResu
         self.peak = self.peak.max(self.now);
     }
 
+    /// How many children of a task are not executed.
+    #[inline]
+    pub fn needed(&self, task: TaskId) -> u32 {
+        self.needed[task.index()]
+    }
+
     /// What is open now.
     pub fn now(&self) -> Sum {
         self.now

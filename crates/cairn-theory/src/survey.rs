@@ -372,28 +372,18 @@ impl<'a, 'w> Surveyor<'a, 'w> {
         if block.sources() > self.effort.tree_sources {
             return None;
         }
-        let most = self.effort.tree_steps.min(self.tree_steps.left());
-        let answer = tree::solve(block, &mut self.tree_steps.part(most))?;
-        // What was spent is not told; a decided tree seldom takes more than its profile.
-        let spent = match answer.order {
-            BlockOrder::Unknown => most,
-            _ => long(block.sources()).pow(2),
-        };
-        let _ = self.tree_steps.spend(spent);
-        Some(answer)
+        (self.tree_steps).lend(self.effort.tree_steps, |work| tree::solve(block, work))
     }
 
     fn find_any(&mut self, block: &Bipartite) -> Option<BlockAnswer> {
         // Not zero, as a block has an arc.
         let price = long(block.arc_count().div_ceil(64));
         let most = self.effort.block_states.min(self.states.left()) / price;
-        // No search of a block visits more states than it has sets of sources.
-        let sets = 1u64
-            .checked_shl(narrow(block.sources()))
-            .unwrap_or(u64::MAX);
+        let mut states = self.states.part(most);
+        let answer = search::solve(block, &mut states);
         // No overflow: `most` was divided by the price.
-        let _ = self.states.spend(sets.min(most) * price);
-        search::solve(block, &mut self.states.part(most))
+        let _ = self.states.spend((most - states.left()) * price);
+        answer
     }
 
     /// The class of a profile, new if there is none yet.

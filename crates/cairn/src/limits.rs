@@ -6,10 +6,6 @@ use cairn_dag::Dag;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// The longest that an order is looked for in the background, before a run or for a page.
-// As `--time-limit` of `cairn plan` where it is not given: nobody asked for more.
-pub(crate) const PLANNING: Duration = Duration::from_secs(60);
-
 static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
 
 /// Whether Ctrl-C was pressed.

@@ -1,5 +1,6 @@
 //! The `cairn` command: hands the command line to [`cli`] and turns the result into an exit code.
 
+mod budgets;
 mod called;
 mod cli;
 mod commands;

@@ -3,6 +3,7 @@
 use super::taken::{Lenient, Line};
 use super::{Kind, KnownWorker, Taken};
 use crate::Reputation;
+use crate::budgets::remembered::{TASKS, WORKERS};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -71,10 +72,6 @@ fn sound<T>(
     *spoilt += count - good.len();
     good
 }
-
-/// More workers or volunteers than so many are not remembered: those that were seen last are.
-// The file is read and written as a whole, once a minute.
-const MOST: usize = 10_000;
 
 impl Default for Memory {
     /// Nothing.
@@ -159,7 +156,7 @@ impl Memory {
     pub(crate) fn note(&mut self, (name, known): (String, Remembered), at: u64) {
         self.workers.insert(name, Remembered { seen: at, ..known });
         // Not for each beyond: every time all of them are gone over.
-        if self.workers.len() > 2 * MOST {
+        if self.workers.len() > 2 * WORKERS {
             keep_newest(&mut self.workers, |known| known.seen);
         }
     }
@@ -216,13 +213,13 @@ impl Memory {
 
 /// Keeps the newest; of those that are as old, the first by name.
 fn keep_newest<T>(all: &mut BTreeMap<String, T>, seen: impl Fn(&T) -> u64) {
-    if all.len() <= MOST {
+    if all.len() <= WORKERS {
         return;
     }
     let mut times: Vec<u64> = all.values().map(&seen).collect();
     times.sort_unstable_by(|a, b| b.cmp(a));
-    let oldest = times[MOST - 1];
-    let mut room = times[..MOST].iter().filter(|&&t| t == oldest).count();
+    let oldest = times[WORKERS - 1];
+    let mut room = times[..WORKERS].iter().filter(|&&t| t == oldest).count();
     all.retain(|_, known| match seen(known) {
         at if at == oldest => {
             let fits = room > 0;
@@ -262,9 +259,9 @@ impl Remembered {
         }
     }
 
-    /// Squares of noise and how many: machines change, so no more than 20 tasks count (a judgement).
+    /// Squares of noise and how many.
     pub(super) fn noise(&self) -> (f64, f64) {
-        let count = self.returned.min(20) as f64;
+        let count = self.returned.min(TASKS) as f64;
         (count * self.variance, count)
     }
 

@@ -2,6 +2,7 @@
 //! dag.
 
 use crate::book::{Book, KnownId};
+use crate::budgets::dispatch::LANES_A_WORKER;
 use crate::{KindId, WorkerId};
 use cairn_dag::TaskId;
 use std::collections::BTreeSet;
@@ -11,9 +12,6 @@ use std::collections::BTreeSet;
 const STEPS: f64 = 4.0;
 // Placing has a bit for each, in a number of 128 bits.
 const CLASSES: usize = 65;
-/// No worker has more lanes than this, however many processors it says it has: nobody counts on when the rest will be free.
-// Anybody can say any number, and each lane takes room.
-const MOST: u32 = 1024;
 
 cairn_kernel::ids! {
     /// A lane, by number.
@@ -95,7 +93,7 @@ impl Lanes {
         self.speed.push(speed);
         let mut own = Vec::new();
         // Used again first: a worker that comes and goes all day takes the room of one.
-        for _ in 0..cpus.min(MOST) {
+        for _ in 0..cpus.min(LANES_A_WORKER) {
             let lane = Lane {
                 worker,
                 who,

@@ -4,13 +4,9 @@
 //! It is the task's share in the value of a batch, where the batch is all that is out: a child counts for each of its parents if
 //! none of them is still to be begun with.
 
+use crate::budgets::dispatch::MANY_PARENTS;
 use cairn_dag::{Dag, TaskId, narrow};
 use cairn_theory::game::Standing;
-
-/// A child with more parents than this is counted when somebody asks, not for each of its parents whenever it begins or ceases to
-/// count: else every lease that is lost would cost, for each child, all its parents.
-// A judgement: what is asked about is a few running tasks a request, and hardly a task of a real workflow has so many parents.
-const MANY_PARENTS: usize = 64;
 
 /// By task, kept as tasks move. A move costs O(children), and at most [`MANY_PARENTS`] for each that begins or ceases to count.
 #[derive(Clone, Debug)]

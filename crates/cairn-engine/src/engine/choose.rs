@@ -1,6 +1,7 @@
 //! Who gets which task. Changes nothing but what it remembers of those that were overtaken.
 
 use super::{Engine, Reservation};
+use crate::budgets::request::{FEWEST_CPUS, OVERTAKEN};
 use crate::{ClassId, Keeper, Moment, Needs, Position, Refusal, Task, WorkerId};
 use cairn_theory::game::Standing;
 
@@ -146,9 +147,9 @@ impl<P: Position> Engine<P> {
         }
     }
 
-    /// How often a task is overtaken before its room is kept on this worker: a judgement, twice what it may run at once.
+    /// How often a task is overtaken before its room is kept on this worker.
     fn patience(&self, worker: WorkerId) -> u32 {
-        2 * self.workers[worker.index()].offer.cpus.max(4)
+        OVERTAKEN * self.workers[worker.index()].offer.cpus.max(FEWEST_CPUS)
     }
 
     /// Whether the worker would get nothing, since room is kept for this task from now on.

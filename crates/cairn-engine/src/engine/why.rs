@@ -1,6 +1,7 @@
 //! Why a task is not running, why a worker is idle: the chooser's filters, each of which says why not. Leases nothing.
 
 use super::Engine;
+use crate::budgets::NAMED;
 use crate::{Agreement, Moment, Needs, PoolId, Position, Refusal, Task, Token, WorkerId};
 use cairn_theory::game::Standing;
 
@@ -133,10 +134,6 @@ pub enum Why {
         workers: Vec<(WorkerId, Option<WhyNot>)>,
     },
 }
-
-/// Of very many ancestors that were given up, so many are named.
-// A judgement: people read it, and whoever has seen to these asks again.
-const NAMED: usize = 20;
 
 impl<P: Position> Engine<P> {
     /// Why the task is not running; `None` if there is no such task.

@@ -8,15 +8,11 @@
 //! nothing runs.
 
 use super::Keeper;
+use crate::budgets::storage::RESIZED;
 use crate::{Learnt, Sizes};
 use cairn_dag::TaskId;
 use cairn_theory::game::Standing;
 use cairn_theory::storage::{FileId, Storage, StorageError, Stored};
-
-/// With more files to resize than this share of all, everything is numbered anew instead.
-// One file moves the peaks of all places between its writer and its last reader; numbering goes over all places
-// once, and costs as much as some files in a row. That a sixteenth is about where they meet is a judgement.
-const MANY: usize = 16;
 
 impl Keeper {
     /// Sizes are learnt from now on, and kinds of unknown size start slowly. Those of `storage` are to be reserved sizes
@@ -76,7 +72,7 @@ impl Keeper {
         let mut done = Ok(());
         if let Some(class) = sizes.measure(file, bytes) {
             let files: Vec<FileId> = sizes.files_of(class).collect();
-            let is_many = files.len() > self.storage.files().len() / MANY;
+            let is_many = files.len() > self.storage.files().len() / RESIZED;
             for file in files {
                 let bytes = sizes.reserve(file);
                 // One by one the peaks follow each change; with many it is cheaper to number all anew, once.

@@ -50,6 +50,7 @@ struct Ancestry<'f> {
     /// By task: the search that met it last.
     met: Vec<u32>,
     searches: u32,
+    /// Arcs walked. A plain number: this crate has no kernel beneath it, and so few steps are over before anybody says stop.
     steps: usize,
 }
 

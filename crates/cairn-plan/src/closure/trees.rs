@@ -49,6 +49,8 @@ pub(crate) struct Trees<'a, N, const PULL: bool> {
     highest: usize,
     /// Nodes above a label that nobody has are cut off until the next round.
     gap: u32,
+    /// Slots looked at. Counted here instead of by [`Work`]: it is the innermost step of all, and says when to make labels exact,
+    /// not what may be spent.
     looked: usize,
 }
 

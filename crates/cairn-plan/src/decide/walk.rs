@@ -3,7 +3,7 @@
 use super::component::{Component, gate_order};
 use super::ids::{NodeId, RewardId, StateId};
 use super::states::{States, count};
-use crate::budgets::decide::walk::{FAR, MOST_WORDS, SMALL};
+use crate::budgets::decide::walk::{FAR, MANY, MOST_WORDS, SHORTLIST, SMALL};
 use crate::counts::members;
 use cairn_kernel::{Work, completed, long, places, wide};
 
@@ -234,8 +234,8 @@ impl<'a> Space<'a> {
         let mut buffers = Buffers::new(self);
         // A narrowed beam still comes through, but not for ever.
         let mut overtime = match self.least(beam) <= SMALL {
-            true => u64::MAX,
-            false => work.left(),
+            true => work.unmetered(),
+            false => work.part(work.left()),
         };
         // By size: a state grows only into larger ones, so all ways to it are known when its turn comes.
         'sizes: for size in 0..=nodes {
@@ -262,10 +262,9 @@ impl<'a> Space<'a> {
                 );
                 if !work.spend(cost) {
                     // A complete walk cut short proves nothing; a beam of one still makes an order.
-                    if beam.is_none() || work.is_stopped() || overtime < cost {
+                    if beam.is_none() || !overtime.afford(cost) {
                         break 'sizes;
                     }
-                    overtime -= cost;
                     width = Some(1);
                 }
             }
@@ -388,15 +387,15 @@ impl<'a> Space<'a> {
     fn keep_best(&self, states: &States, here: &mut Vec<StateId>, width: usize) {
         // A beam that keeps the best by one measure alone loses what another would have needed.
         let third = (width / 3).max(1);
-        if here.len() > width * 12 {
-            // Promise is dear to compute: look only at those that are good by a cheaper measure, five times as many by each as
-            // will stay. Chosen by eye, as the twelve from which that is worth two sorts.
-            let mut short = Vec::with_capacity(width * 10);
+        if here.len() > width * MANY {
+            // Promise is dear to compute: look only at those that are good by a cheaper measure.
+            let good = width * SHORTLIST;
+            let mut short = Vec::with_capacity(2 * good);
             // Stable sorts, as everywhere here: equal states stay in the order they were met.
             here.sort_by_key(|&s| std::cmp::Reverse(states.area[s.index()]));
-            short.extend_from_slice(&here[..width * 5]);
+            short.extend_from_slice(&here[..good]);
             here.sort_by_key(|&s| std::cmp::Reverse(states.gain[s.index()]));
-            short.extend_from_slice(&here[..width * 5]);
+            short.extend_from_slice(&here[..good]);
             short.sort_unstable();
             short.dedup();
             *here = short;

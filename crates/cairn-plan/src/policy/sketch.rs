@@ -4,13 +4,12 @@
 //! task an exponential variable with its work as the rate. The least among a task's descendants is exponential with their
 //! total work as the rate, and is found by one sweep. Some such variables together give the rate.
 
+use crate::budgets::policy::DRAWS;
 use crate::chance::Chance;
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{long, wide};
 use rayon::prelude::*;
 
-/// Variables for each task: the standard error is one over the root of this less two, 12.7 %.
-const DRAWS: usize = 64;
 /// Variables in one sweep: a cache line a task.
 // Single precision: the estimate is off by 13 %, a variable by a part in 10⁷, and twice as many fit a line.
 const LANES: usize = 16;

@@ -227,7 +227,7 @@ fn start(
         // After the first round of all: narrower, and by chance.
         let (width, seed) = match round {
             0..10 => (budget::VALLEY, None),
-            _ => (budget::VALLEY / 2, Some(seed)),
+            _ => (budget::NOISY_VALLEY, Some(seed)),
         };
         starts::valley(section, given, goals, width, uphill, seed, work)
     };
@@ -321,7 +321,11 @@ fn try_starts(
 ) -> Result<(), Stopped> {
     let given = best.order.clone();
     let is_large = section.len() > budget::LARGE;
-    let rounds = if is_large { 2 } else { budget::RESTARTS };
+    let rounds = if is_large {
+        budget::LARGE_RESTARTS
+    } else {
+        budget::RESTARTS
+    };
     // By the numbers of `start`; 6 is the order at hand itself.
     let simple = [0, 1, 5].into_iter();
     let valleys = (2..5).chain(7..10);

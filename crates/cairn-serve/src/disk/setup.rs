@@ -1,6 +1,7 @@
 //! What a run is told of its files beforehand, and how it begins with them. Knows not whether tasks run here or elsewhere.
 
 use super::{Disk, Layout, Planner, Priorities, Swept, Unkept, bytes_at};
+use crate::budgets::PLANNING_WITHIN_CAP;
 use crate::found::Found;
 use crate::free::free_bytes;
 use crate::run::place;
@@ -11,12 +12,6 @@ use cairn_theory::storage::FileId;
 use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
-use std::time::Duration;
-
-/// How long an order within the cap may be looked for before anything starts.
-// Nothing runs meanwhile, and people wait for it; but a tight cap costs hours: a minute is not felt there, and without such an order
-// the run is refused. The planner needs 38 s for the slowest dag of the docs (50,000 tasks), and less than 5 s for 2,000.
-pub const PLANNING_WITHIN_CAP: Duration = Duration::from_secs(60);
 
 /// The files of a flow as something that takes space.
 pub struct DiskSetup<'f> {

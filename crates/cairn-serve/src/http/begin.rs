@@ -3,6 +3,7 @@
 
 use super::desk::{Kept, ServedDisk};
 use super::stamps::Stamps;
+use crate::budgets::{desk, log};
 use crate::clock::Clock;
 use crate::digest::{Digest, flow_digest};
 use crate::disk::{SIZES, Tight, Unkept, stored, whole_order};
@@ -13,8 +14,8 @@ use crate::run::{BOOT, DeclaredFiles, Known, Now, WhyAgain, again, another_comma
 use crate::store::{FlowRecord, Group, Store, StoreError};
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_engine::{
-    BatchEffort, Batched, Dispatch, Engine, Expected, Illegal, Implicit, Memory, Moment, Order,
-    Outbox, Placing, Position, Rules, Shape, Taken, Task, Token, WorkerId,
+    Batched, Dispatch, Engine, Expected, Illegal, Implicit, Memory, Moment, Order, Outbox, Placing,
+    Position, Rules, Shape, Taken, Task, Token, WorkerId,
 };
 use cairn_theory::game::Standing;
 use std::collections::HashSet;
@@ -91,14 +92,10 @@ impl Default for Beforehand {
     }
 }
 
-/// Dags with more tasks than this are watched only where tasks go by speeds: it takes 80 bytes a task.
-// Up to here that is 16 MB and 8 bytes an arc, for times and speeds that later runs have from it (docs/dispatch.md).
-const WATCHED: usize = 200_000;
-
 impl Beforehand {
     fn begin<P: Position>(self, engine: &mut Engine<P>, dag: &Dag) {
         engine.remember(&self.memory);
-        if self.placing == Placing::ByOrder && dag.len() > WATCHED {
+        if self.placing == Placing::ByOrder && dag.len() > desk::WATCHED {
             return;
         }
         let Beforehand {
@@ -137,25 +134,6 @@ pub struct Begun<'f, P> {
     pub(crate) forgets: bool,
 }
 
-/// Replaying so many events takes about as long as a snapshot of a large flow.
-// More often, and the desk stands still for snapshots that save the next start little; far less often, and starts get long.
-const SELDOM: u64 = 1_000_000;
-/// A family has no end that matters: its log is kept as short as this.
-// Its snapshot is the frontier alone, so it is cheap; and its events go with each, so this bounds the store (12.5 MB after 10⁷ tasks,
-// docs/serving.md). Far more often, and whoever watches misses what was between two of its looks.
-const OFTEN: u64 = 100_000;
-
-/// Up to so many tasks, requests that come together are answered with the best batch; larger dags go by the order alone.
-// The books of batches follow every event, and are made in time of tasks and arcs when the first is asked for, while nobody is
-// answered. With them tasks are served at a third to two thirds of the speed without (docs/serving.md): larger dags keep the speed.
-const BATCHED: usize = 50_000;
-/// What a batch may cost.
-// The desk answers nobody meanwhile. A judgement between that and batches that open less than they could.
-const EFFORT: BatchEffort = BatchEffort {
-    steps: 20_000,
-    table: 2_000,
-};
-
 /// Goes on with the run of the store, or begins one. `quick` makes an order at once, for as long as there is no other.
 ///
 /// Executed tasks whose command or inputs changed, or whose outputs are gone, are executed again, with all that came after
@@ -171,7 +149,7 @@ pub fn begin<'f>(
 ) -> Result<Begun<'f, Batched<'f>>, BeginError> {
     let flow = setup.flow;
     let dag = flow.dag();
-    let effort = (setup.batches && dag.len() <= BATCHED).then_some(EFFORT);
+    let effort = (setup.batches && dag.len() <= desk::BATCHED).then_some(desk::BATCH);
     // Where declared files are not looked at, nothing could be measured, and nothing may be deleted.
     let disk = setup.disk.filter(|_| setup.files.is_some());
     let temp = disk.as_ref().map(|disk| disk.files.layout.temporary());
@@ -232,7 +210,7 @@ pub fn begin<'f>(
         again,
         // A task is two events where nothing goes wrong: such a run ends before its first snapshot,
         // however large it is.
-        snapshot_every: SELDOM.max(4 * dag.len() as u64),
+        snapshot_every: log::SERVED.max(4 * dag.len() as u64),
         // The journal of a flow stays whole: it is as long as the flow is large.
         forgets: false,
     })
@@ -496,7 +474,7 @@ pub fn begin_family(
         is_planned: true,
         about: None,
         again: Vec::new(),
-        snapshot_every: OFTEN,
+        snapshot_every: log::SERVED_FAMILY,
         forgets: true,
     })
 }

@@ -6,6 +6,7 @@ use super::desk::{Ask, Picture};
 use super::logs::Logs;
 use super::picture;
 use super::types::{Presence, Status, TrustStatus};
+use crate::budgets::report::{LOG_BYTES, LOGS, NAMED};
 use crate::clock::Clock;
 use crate::live::{
     AttemptTold, Bound, DagMap, Live, Plan, Scene, StorageTold, Subject, TrustTold, Update, few,
@@ -31,14 +32,6 @@ const PULSE: Duration = Duration::from_secs(2);
 /// Whoever takes nothing for so long watches no more.
 // As long as other answers wait for their far end; a page that was only asleep comes back by itself.
 const STALLED: Duration = Duration::from_secs(30);
-/// A report has the names of so many tasks.
-// As in `report.rs`, for its reason.
-const NAMED: u64 = 20_000;
-/// A report has so many logs, and so much of each.
-// As there: 4,000 bytes are about as many lines.
-const LOGS: usize = 30;
-const LOG_BYTES: u64 = 4000;
-
 /// Where nobody watches, so long nothing has to be done.
 // Whoever asks ends the wait: any time would do that can be added to a clock.
 const ASLEEP: Duration = Duration::from_secs(3600);

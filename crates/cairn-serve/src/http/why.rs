@@ -4,6 +4,7 @@ mod reasons;
 
 use self::reasons::{counted, not_in_words, of_refusal, task_name};
 use super::tasks::Tasks;
+use crate::budgets::status::NAMED;
 use cairn_engine::{Moment, Refusal, Task, Why as Reasons, WhyNot, WorkerId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -58,10 +59,6 @@ pub struct ReasonTold {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<String>,
 }
-
-/// So many tasks or workers of one reason are named.
-// They stand in one line of a terminal or of the page; the rest is a number. A judgement.
-const NAMED: usize = 8;
 
 fn reason(kind: &str, text: impl Into<String>) -> ReasonTold {
     ReasonTold {

@@ -3,17 +3,13 @@
 
 use super::drive::Drive;
 use super::{BOOT, ID, RunError, Summary, TaskPrograms, Watch, boot, end_what_is_left, identity};
+use crate::budgets::log;
 use crate::clock::Clock;
 use crate::digest::Digest;
 use crate::replay::replayed;
 use crate::store::{FlowRecord, Store, StoreError};
 use cairn_engine::{Engine, Implicit, Offer, Outbox, Position, Rules, Shape, Task, WorkerId};
 use cairn_theory::game::Standing;
-
-/// After so many events the log is replaced by what it comes to.
-// A frontier is small and soon written. Far fewer would write it all the time; far more make the file large, which has 4 MB after
-// 10⁷ tasks, and a resume slow, which replays them.
-const CONDENSED: usize = 100_000;
 
 /// What to run, and how.
 pub struct FamilySetup<'a> {
@@ -101,7 +97,7 @@ pub fn run_family(
     }
     let mut drive = Drive::new(engine, setup.programs, clock, id.clone(), &store, watch);
     drive.total = total.map_or(0, |total| total as usize);
-    drive.condensed_after = Some(CONDENSED);
+    drive.condensed_after = Some(log::RUN_OF_FAMILY);
     drive.forgets = true;
     drive.group.entries = out.entries;
     drive.join(Offer::cpus(setup.slots));

@@ -8,6 +8,7 @@ use super::{
     BOOT, ID, News, POLICY, RunError, Summary, TaskPrograms, Watch, boot, end_what_is_left,
     identity,
 };
+use crate::budgets::log;
 use crate::clock::Clock;
 use crate::digest::flow_digest;
 use crate::disk::{Disk, DiskSetup, SIZES, Tight, stored, tight, whole_order};
@@ -20,12 +21,6 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
-
-/// After so many events, or one a task where those are more, it is written down what the log comes to: a resume replays the
-/// rest. The events stay, as the history of the run.
-// No fewer than tasks, so that writing the snapshot, which names every task, is little beside the events between two. A judgement:
-// far fewer would only write more, far more make a resume slow.
-const CONDENSED: usize = 50_000;
 
 /// A tag that no worker has.
 const NOT_NOW: &str = "not now";
@@ -136,7 +131,7 @@ pub fn run(
     drive.course = Some(Course::new(tasks, resumed.order));
     drive.is_touch = setup.is_touch;
     drive.limits_memory = setup.limits_memory;
-    drive.condensed_after = Some(CONDENSED.max(tasks));
+    drive.condensed_after = Some(log::RUN.max(tasks));
     if let Some(wanted) = &part.wanted {
         drive.engine.leave_out_all_but(wanted);
     }

@@ -1,5 +1,6 @@
 //! Bends: long arcs are cut at every level they pass. Knows no order within a level.
 
+use crate::budgets::layout::most_bends;
 use cairn_dag::{Dag, TaskId, narrow};
 
 /// Puts bends into arcs that pass levels. Arcs with a common end share their bends, at the end that has more of them:
@@ -27,8 +28,7 @@ pub(super) fn cut_long_arcs(dag: &Dag, level: &[u32]) -> (Dag, Vec<u32>, Vec<Opt
     let bends: u64 = (0..dag.len())
         .map(|v| u64::from(tail_end[v] - level[v] - 1) + u64::from(level[v] - head_start[v]))
         .sum();
-    // Long arcs through deep dags would make quadratically many: then they are drawn straight, and time stays near linear.
-    if bends > 4 * dag.len() as u64 + 20_000 {
+    if bends > most_bends(dag.len() as u64) {
         let short: Vec<(u32, u32)> = dag
             .arcs()
             .filter(|&(u, v)| !is_long(u, v))

@@ -1,15 +1,8 @@
 //! The order of the nodes within each level, for few crossings. Knows no positions.
 
 use super::Ordered;
+use crate::budgets::layout::{EXCHANGE_LIMIT, EXCHANGE_PASSES, ORDER_ROUNDS, PATIENCE};
 use cairn_dag::{TaskId, narrow, wide};
-
-/// Rounds of sweeps, each once down and once up.
-// A judgement, as the two below: each round costs the whole graph, and `PATIENCE` ends it where nothing is gained.
-const ORDER_ROUNDS: usize = 16;
-/// Stop reordering after so many rounds without gain.
-const PATIENCE: usize = 4;
-/// Neighbours are exchanged one by one only in graphs with at most so many segments.
-const EXCHANGE_LIMIT: usize = 4000;
 
 impl Ordered {
     /// First order: depth first through each connected part, so that parts stay together.
@@ -116,8 +109,7 @@ impl Ordered {
     fn exchange_neighbours(&mut self) {
         let mut gained = true;
         let mut passes = 0;
-        // Each exchange lowers the crossings, so that it ends by itself; eight passes keep a large row from taking long.
-        while gained && passes < 8 {
+        while gained && passes < EXCHANGE_PASSES {
             gained = false;
             passes += 1;
             for l in 0..self.rows.len() {

@@ -2,11 +2,9 @@
 //! level was found.
 
 use super::Ordered;
+use crate::budgets::layout::PLACE_ROUNDS;
 use cairn_dag::{TaskId, wide};
 
-/// Rounds of placing.
-// A judgement: each is linear, and the last four, which look both ways, need a good start.
-const PLACE_ROUNDS: usize = 24;
 /// How stiff a piece of an arc is that has 0, 1 or 2 bends as ends: long arcs are to run straight.
 // The weights of Graphviz's dot (Gansner, Koutsofios, North, Vo, 1993).
 const STIFF: [f64; 3] = [1.0, 2.0, 8.0];

@@ -3,6 +3,7 @@
 use super::cluster::{Cluster, Exit, Listed, Order, Submitted};
 use super::place::Place;
 use super::window::is_limit_on_number;
+use crate::budgets::slurm::CANCELLED_AT_ONCE;
 use crate::script::{KILLING, text};
 use crate::{Handover, Task};
 use cairn_dag::wide;
@@ -87,10 +88,6 @@ fn printed(output: &Output) -> String {
 /// So much of a task's name is the name of its job.
 // `squeue` shows far less; a name of thousands of letters, as generated ones may be, is of no use to anybody.
 const LONGEST_NAME: usize = 60;
-
-/// So many jobs are ended by one call.
-// A command line has an end (128 KiB a word, some megabytes in all): a thousand numbers are far from it.
-const CANCELLED_AT_ONCE: usize = 1000;
 
 /// Seconds that a job has beyond all attempts: it may wait a minute for its parents' words, and for a machine that is slow.
 // A judgement beyond the minute that job.sh waits: too little would kill tasks that do nothing wrong.

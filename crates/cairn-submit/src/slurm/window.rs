@@ -20,13 +20,10 @@ use super::cluster::{Cluster, Exit, Listed, Order, Submitted};
 use super::journal::Event;
 use super::space::{NoRoom, Space};
 use crate::Handover;
+use crate::budgets::slurm::LOOKS;
 use cairn_dag::wide;
 use cairn_theory::storage::FileId;
 use std::collections::{HashMap, HashSet};
-
-/// How often the queue must be seen without a job before it is believed that there is none.
-// A judgement: one look may fall between a call and its effect, or upon a controller that has just come back.
-pub(super) const LOOKS: u32 = 3;
 
 /// Where a task is, as far as Slurm told. Not the game's `Standing`: Slurm executes, and what we know of it comes late, may be
 /// in doubt, and is not ours to decide.

@@ -1,7 +1,9 @@
 //! What the page of a run shows beside the run itself: the dag in boxes, and the bound that is proved. Runs nothing.
 
 use super::family::{Wanted, called};
-use crate::limits::{Clock, PLANNING};
+use crate::budgets::PLANNING;
+use crate::budgets::sight::{BOXES, STEPS};
+use crate::limits::Clock;
 use cairn_dag::{Dag, Flow};
 use cairn_engine::{Implicit, Position, Task};
 use cairn_plan::Work;
@@ -11,10 +13,6 @@ use cairn_show::{Boxes, DagDrawing, Nodes};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-
-/// So many boxes at the most; or twice as many single tasks.
-// Chosen by eye: a page can be zoomed, so that it holds five times what a printed figure does.
-const BOXES: usize = 250;
 
 /// A flow as a page sees it.
 pub(crate) struct Seen {
@@ -81,10 +79,6 @@ impl Sight for Seen {
         self.bound.get().cloned().flatten()
     }
 }
-
-/// The profile of a family is told for so many tasks at the most.
-// A judgement: the order of a family is played step by step for it.
-const STEPS: u64 = 1_000_000;
 
 /// A family that is never written down, as a page sees it.
 pub(crate) struct Cells {

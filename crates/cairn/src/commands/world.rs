@@ -20,9 +20,6 @@ use cairn_sim::{
     ArcBytes, Options, Policy, SimulateError, Spread, Study, Trace, Workload, World, mean_time,
 };
 
-/// Runs of each policy where none are asked for.
-// A judgement; `--precision` stops earlier where fewer will do.
-pub(crate) const RUNS: usize = 200;
 /// The durations of the published study.
 pub(crate) const STUDY_WORDS: &str = "Normal(1, 0.1)";
 
@@ -354,12 +351,15 @@ pub(crate) fn options(runs: &cli::Runs) -> Result<Options<'static>, Failure> {
             format!("--precision {p} is no share above zero"),
             "give a share of the ratio such as --precision 0.01",
         )),
-        precision => Ok(Options {
-            runs: runs.runs.unwrap_or(RUNS),
-            seed: runs.seed.unwrap_or(1),
-            precision,
-            ..Options::default()
-        }),
+        precision => {
+            let usual = Options::default();
+            Ok(Options {
+                runs: runs.runs.unwrap_or(usual.runs),
+                seed: runs.seed.unwrap_or(usual.seed),
+                precision,
+                ..usual
+            })
+        }
     }
 }
 

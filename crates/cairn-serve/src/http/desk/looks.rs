@@ -1,6 +1,8 @@
 //! The state of a run as those see it who look at it. Changes nothing.
 
 use super::{Desk, Tally};
+use crate::budgets::desk::PROCESSORS;
+use crate::budgets::status::{GONE_SHOWN, PASSED_OVER};
 use crate::found::About;
 use crate::http::types::Storage;
 use crate::http::why::Told;
@@ -65,19 +67,6 @@ pub struct Left {
     /// By task: its place in the order in force.
     pub rank: Vec<u64>,
 }
-
-/// How many gone workers a picture shows.
-// The engine remembers a thousand and more; each status would carry all of them, and the page shows a hundred.
-const GONE_SHOWN: usize = 100;
-
-/// Of the eligible tasks that an idle worker does not get, so many are named.
-// The reasons of the first few tell what the worker lacks, and finding each takes time of the desk. A judgement.
-const PASSED_OVER: usize = 5;
-
-/// A worker counts for no more processors than these in what is simulated.
-// Whoever joins may claim a hundred thousand, and each is an entry of a list here. A judgement: more equal ones change hardly anything in
-// which order wins.
-const PROCESSORS: u32 = 1024;
 
 /// Where a task stands.
 #[derive(Debug)]

@@ -2,12 +2,9 @@
 //! there. Learns nothing of what became of them.
 
 use super::{Cluster, Event, LOOKS, News, Order, Submitted, Trouble, Whereabouts, Window};
+use crate::budgets::slurm::MOST_PARENTS;
 use crate::slurm::tools::asks;
 use cairn_dag::{narrow, wide};
-
-/// More dependencies than this in one call wait until some are fulfilled.
-// A dependency is `afterok:` and a number: far below the 128 KiB that one argument of a program may have.
-const MOST_PARENTS: usize = 500;
 
 impl Window<'_> {
     /// Submits as long as there is something to submit and room for it.

@@ -1,5 +1,6 @@
 //! `cairn run --report`: what happened, as one HTML file. That it cannot be written does not change how a run ended.
 
+use crate::budgets::BOUNDING;
 use crate::commands::family::Wanted;
 use crate::commands::pictures::{short_name, write_bytes};
 use crate::commands::sight::{self, Cells};
@@ -12,11 +13,6 @@ use cairn_serve::live::{StorageTold, Subject};
 use cairn_serve::report::{Shown, of_store};
 use cairn_serve::run::Summary;
 use std::path::Path;
-use std::time::Duration;
-
-/// The longest that a bound is looked for.
-// The run is over, and somebody waits: the curve without a tight bound is better than none.
-const BOUNDING: Duration = Duration::from_secs(10);
 
 /// Where it goes, if it is wanted, and the state of the run that it tells of.
 #[derive(Clone, Copy)]

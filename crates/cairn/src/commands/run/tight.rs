@@ -3,6 +3,7 @@
 
 use super::super::lookout::make_room;
 use super::super::orders::Orders;
+use crate::budgets::tight::{MOST, TIME};
 use crate::cli::Policy;
 use crate::limits::Clock;
 use cairn_dag::{Flow, TaskId};
@@ -13,15 +14,6 @@ use cairn_sim::{ListOrders, faster_list};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
-
-/// How long to look for them.
-// A judgement, not measured: a list that comes when most tasks are done gains nothing, and looking for it takes from those that run.
-const TIME: Duration = Duration::from_secs(20);
-/// For how large a workflow.
-// A judgement, not measured: seven lists are played, each some times, and of a larger workflow they would not be through in that
-// time; then nothing would come of it.
-const MOST: usize = 50_000;
 
 /// Looks for a list of priorities that is faster than "what frees more than it takes first" with so many workers; nothing comes
 /// where there is none, or where tasks were executed before.

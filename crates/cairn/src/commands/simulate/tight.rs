@@ -4,6 +4,7 @@
 use super::super::disk::{self, Ground, Room};
 use super::super::orders::Orders;
 use super::super::world::{self, Scene};
+use crate::budgets::simulate::{CONTEST, NAIVE};
 use crate::cli::Policy;
 use crate::failure::Failure;
 use crate::input::Read;
@@ -19,13 +20,6 @@ use cairn_sim::{
 };
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-
-/// Runs in which priorities are compared.
-// A judgement: seven lists are played twelve times before anything is shown.
-const CONTEST: usize = 12;
-/// Most runs of each policy that starts whatever fits.
-// A share of runs that stop for good is told, and fifty tell it to some 14 % at the worst.
-const NAIVE: usize = 50;
 
 /// The lists, in the order in which equally fast ones are taken.
 const LISTS: [ListKind; 7] = [
