@@ -21,8 +21,8 @@ pub const fn long(count: usize) -> u64 {
     count as u64
 }
 
-/// No number: nothing of ours is counted so far. In large tables that are looked up all the time, where an `Option` would take
-/// twice the room.
+/// No number: nothing of ours is counted so far. For plain numbers in large tables that are looked up all the time, of which an
+/// `Option` would take twice the room; one of a type that [`ids!`](crate::ids) makes takes no more, and is preferred.
 pub const NONE: u32 = u32::MAX;
 
 /// A number that names one of many.

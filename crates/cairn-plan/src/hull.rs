@@ -1,9 +1,9 @@
 //! The hull: nested ideals that are best for their cost, and the bound they give. Knows not how they are found.
 
-use crate::closure::{ClosureGraph, Gain, LinkId, Tuning, chain};
+use crate::closure::{ClosureGraph, Gain, GraphNodeId, LinkId, Tuning, chain};
 use crate::{HullError, Weights};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{Work, long, wide};
+use cairn_kernel::{Work, long};
 use std::cmp::Ordering;
 
 /// One ideal of the chain: executing its tasks costs `cost` and makes tasks worth `reward` eligible (or executed),
@@ -71,9 +71,8 @@ fn tuned_hull(
     let graph = ClosureGraph::new(dag, weights)?;
     let chain = chain(&graph, tuning, work);
     let link_of = chain.link_of(graph.len());
-    let of_copy = |copies: &[u32]| {
-        // `NONE` lies behind all nodes.
-        let link = |&copy: &u32| link_of.get(wide(copy)).copied().flatten();
+    let of_copy = |copies: &[Option<GraphNodeId>]| {
+        let link = |copy: &Option<GraphNodeId>| link_of[copy.as_ref()?.index()];
         copies.iter().map(link).collect()
     };
     let mut vertices = vec![Vertex {
@@ -167,8 +166,8 @@ impl Hull {
     }
 
     /// Whether the piece is known to be as fine as possible, and the hull straight over it.
-    pub(crate) fn is_settled(&self, piece: LinkId) -> bool {
-        self.unsettled.binary_search(&piece).is_err()
+    pub(crate) fn is_settled(&self, link: LinkId) -> bool {
+        self.unsettled.binary_search(&link).is_err()
     }
 
     /// The largest whole reward that an ideal of at most this cost can have, according to the hull: its height

@@ -1,9 +1,11 @@
 //! A proof of the hull that can be checked without this crate. Knows the hull, not how it was found.
 
-use crate::closure::{ClosureGraph, LinkFlow, LinkGraph, LinkId, Scratch, Tuning, link_flow};
+use crate::closure::{
+    ClosureGraph, GraphNodeId, LinkFlow, LinkGraph, LinkId, PieceNodeId, Scratch, Tuning, link_flow,
+};
 use crate::{Hull, HullError, Weights};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{NONE, Rows, Work, wide};
+use cairn_kernel::{Rows, Work};
 use rayon::prelude::*;
 
 /// One piece of the proof that [`certify`] gives.
@@ -94,12 +96,13 @@ fn tuned_certify(
     }
     let graph = ClosureGraph::new(dag, weights)?;
     let links = Links::new(&graph, hull, dag);
-    let prove = |(scratch, work): &mut (Scratch, Work<'_>), piece: LinkId| {
-        let members = links.members(piece);
+    let prove = |(scratch, work): &mut (Scratch, Work<'_>), link: LinkId| {
+        let members = links.members(link);
         let inner = links.graph(&graph, members);
-        let flow = link_flow(inner, !hull.is_settled(piece), scratch, tuning, work);
+        let flow = link_flow(inner, !hull.is_settled(link), scratch, tuning, work);
         links.proof(dag, weights, &graph, members, &flow)
     };
+    // What the chain calls a link is a piece of the hull.
     let pieces = (0..hull.pieces()).into_par_iter().map(LinkId::new);
     // Most pieces are a few nodes: handing them out one by one would cost more than solving them.
     Ok((pieces.with_min_len(64))
@@ -110,70 +113,74 @@ fn tuned_certify(
 /// The nodes of the closure graph sorted by piece.
 struct Links {
     /// By node: the piece.
-    piece_of: Vec<Option<LinkId>>,
+    link_of: Vec<Option<LinkId>>,
     /// By node: its place among the nodes of its piece.
-    place: Vec<u32>,
+    place: Vec<PieceNodeId>,
     /// By node: the task whose out copy it is, or, if it is none, whose in copy.
     task: Vec<TaskId>,
     /// By node: what it needs.
-    needs: Rows,
+    needs: Rows<GraphNodeId>,
     /// Nodes by piece.
-    nodes: Rows,
+    nodes: Rows<GraphNodeId>,
 }
 
 impl Links {
     fn new(graph: &ClosureGraph, hull: &Hull, dag: &Dag) -> Links {
-        let mut piece_of = vec![None; graph.len()];
+        let mut link_of = vec![None; graph.len()];
         let mut task = vec![TaskId(0); graph.len()];
         for t in dag.tasks() {
-            if let (copy, piece @ Some(_)) = (graph.in_copy[t.index()], hull.eligible_in(t)) {
-                piece_of[wide(copy)] = piece;
-                task[wide(copy)] = t;
+            if let Some(copy) = graph.in_copy[t.index()] {
+                link_of[copy.index()] = hull.eligible_in(t);
+                task[copy.index()] = t;
             }
         }
         for t in dag.tasks() {
             // After the in copies: a node that is both goes by its out copy's name.
-            if let (copy, piece @ Some(_)) = (graph.out_copy[t.index()], hull.executed_in(t)) {
-                piece_of[wide(copy)] = piece;
-                task[wide(copy)] = t;
+            if let Some(copy) = graph.out_copy[t.index()] {
+                link_of[copy.index()] = hull.executed_in(t);
+                task[copy.index()] = t;
             }
         }
-        let piece = |piece: &Option<LinkId>| piece.expect("every node lies in a piece");
-        let nodes = Rows::by_row(hull.pieces(), piece_of.iter().map(piece).zip(0..));
-        let mut place = vec![0; graph.len()];
+        let link = |link: &Option<LinkId>| link.expect("every node lies in a piece");
+        let all = (0..graph.len()).map(GraphNodeId::new);
+        let nodes = Rows::by_row(hull.pieces(), link_of.iter().map(link).zip(all));
+        let mut place = vec![PieceNodeId::default(); graph.len()];
         for members in nodes.iter() {
-            for (&node, i) in members.iter().zip(0..) {
-                place[wide(node)] = i;
+            for (i, &node) in members.iter().enumerate() {
+                place[node.index()] = PieceNodeId::new(i);
             }
         }
         Links {
             needs: Rows::by_row(graph.len(), graph.needs.iter().copied()),
-            piece_of,
+            link_of,
             place,
             task,
             nodes,
         }
     }
 
-    fn members(&self, piece: LinkId) -> &[u32] {
-        self.nodes.row(piece.index())
+    fn members(&self, link: LinkId) -> &[GraphNodeId] {
+        self.nodes.row(link.index())
     }
 
     /// The needs of a node inside its own piece.
-    fn needs(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
-        let piece = self.piece_of[wide(node)];
-        let needs = self.needs.row(wide(node)).iter().copied();
-        needs.filter(move |&to| self.piece_of[wide(to)] == piece)
+    fn needs(&self, node: GraphNodeId) -> impl Iterator<Item = GraphNodeId> + '_ {
+        let needs = self.needs.row(node.index()).iter().copied();
+        needs.filter(move |&to| self.are_together(node, to))
     }
 
-    fn graph(&self, graph: &ClosureGraph, members: &[u32]) -> LinkGraph {
+    fn are_together(&self, a: GraphNodeId, b: GraphNodeId) -> bool {
+        self.link_of[a.index()] == self.link_of[b.index()]
+    }
+
+    fn graph(&self, graph: &ClosureGraph, members: &[GraphNodeId]) -> LinkGraph {
         let mut link = LinkGraph::default();
         for &node in members {
-            link.reward.push(graph.reward[wide(node)]);
-            link.cost.push(graph.cost[wide(node)]);
-            let from = self.place[wide(node)];
+            link.reward.push(graph.reward[node.index()]);
+            link.cost.push(graph.cost[node.index()]);
+            let from = self.place[node.index()];
             let needs = self.needs(node);
-            (link.needs).extend(needs.map(|to| (from, self.place[wide(to)])));
+            (link.needs).extend(needs.map(|to| (from, self.place[to.index()])));
         }
         link
     }
@@ -185,7 +192,7 @@ impl Links {
         dag: &Dag,
         weights: &Weights,
         graph: &ClosureGraph,
-        members: &[u32],
+        members: &[GraphNodeId],
         flow: &LinkFlow,
     ) -> PieceProof {
         let mut proof = PieceProof {
@@ -196,8 +203,8 @@ impl Links {
         // By member: what its task's own out copy gives to its in copy.
         let mut from_self = vec![0; members.len()];
         for (i, &node) in members.iter().enumerate() {
-            let task = self.task[wide(node)];
-            let is_out = graph.out_copy[task.index()] == node;
+            let task = self.task[node.index()];
+            let is_out = graph.out_copy[task.index()] == Some(node);
             for to in self.needs(node) {
                 // In the order in which `graph` listed the needs.
                 let amount = amounts.next().unwrap_or(0);
@@ -205,7 +212,7 @@ impl Links {
                     from_self[i] = amount;
                     proof.to_self.push(SelfFlow { task, amount });
                 } else {
-                    let (child, parent) = (task, self.task[wide(to)]);
+                    let (child, parent) = (task, self.task[to.index()]);
                     proof.to_parent.push(ParentFlow {
                         child,
                         parent,
@@ -215,8 +222,8 @@ impl Links {
             }
         }
         for &node in members {
-            let task = self.task[wide(node)];
-            if graph.out_copy[task.index()] != node {
+            let task = self.task[node.index()];
+            if graph.out_copy[task.index()] != Some(node) {
                 proof.eligible.push(task);
                 proof.reward += weights.reward(task);
                 continue;
@@ -224,19 +231,14 @@ impl Links {
             proof.executed.push(task);
             proof.cost += weights.cost(task);
             for &child in dag.children(task) {
-                if graph.in_copy[child.index()] != node {
+                if graph.in_copy[child.index()] != Some(node) {
                     continue;
                 }
                 proof.eligible.push(child);
                 let reward = weights.reward(child);
                 proof.reward += reward;
-                let out = graph.out_copy[child.index()];
-                let inside = out != NONE && self.piece_of[wide(out)] == self.piece_of[wide(node)];
-                let given = if inside {
-                    from_self[wide(self.place[wide(out)])]
-                } else {
-                    0
-                };
+                let out = graph.out_copy[child.index()].filter(|&out| self.are_together(out, node));
+                let given = out.map_or(0, |out| from_self[self.place[out.index()].index()]);
                 let own = u128::from(reward) * u128::from(flow.scale);
                 let (parent, amount) = (task, own + given);
                 proof.to_parent.push(ParentFlow {

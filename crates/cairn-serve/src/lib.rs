@@ -34,5 +34,5 @@ pub use disk::{
     Cap, DiskSetup, Layout, Most, Planner, Priorities, Unkept, Usage, bytes_at, delete,
 };
 pub use found::{About, Found};
-pub use free::{ENDLESS, free_bytes};
+pub use free::{NO_LIMIT, free_bytes};
 pub use past::{AttemptEnd, Past, PastAttempt, Stay, past};

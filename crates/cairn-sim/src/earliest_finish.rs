@@ -1,5 +1,7 @@
 //! When each worker will have room, as far as one can foresee. Knows no tasks, only cores.
 
+use crate::worker::WorkerId;
+
 /// Cores that come free at a time.
 type Piece = (f64, u32);
 
@@ -30,9 +32,9 @@ impl Forecast {
     }
 
     /// When a worker will first have so many cores; infinite if never.
-    pub(crate) fn earliest(&self, worker: usize, cores: u32) -> f64 {
+    pub(crate) fn earliest(&self, worker: WorkerId, cores: u32) -> f64 {
         let mut free = 0;
-        for &(time, more) in &self.pieces[worker] {
+        for &(time, more) in &self.pieces[worker.index()] {
             free += more;
             if free >= cores {
                 return time;
@@ -42,8 +44,8 @@ impl Forecast {
     }
 
     /// Takes so many cores from the earliest pieces, and gives them back at `until`.
-    pub(crate) fn reserve(&mut self, worker: usize, cores: u32, until: f64) {
-        let pieces = &mut self.pieces[worker];
+    pub(crate) fn reserve(&mut self, worker: WorkerId, cores: u32, until: f64) {
+        let pieces = &mut self.pieces[worker.index()];
         let (mut free, mut used) = (0, 0);
         // Only where there is no piece at all: then nothing is left of any.
         let mut time = until;
@@ -69,20 +71,21 @@ mod tests {
     #[test]
     fn room_is_taken_and_given_back() {
         let mut forecast = Forecast::default();
+        let [first, other] = [0, 1].map(WorkerId::new);
         let busy = vec![(0.0, 1), (5.0, 2), (3.0, 1)];
         forecast.reset([Some(busy.into_iter()), None].into_iter());
-        assert_eq!(forecast.earliest(0, 1), 0.0);
-        assert_eq!(forecast.earliest(0, 2), 3.0);
-        assert_eq!(forecast.earliest(0, 3), 5.0);
-        assert_eq!(forecast.earliest(0, 5), f64::INFINITY);
-        assert_eq!(forecast.earliest(1, 1), f64::INFINITY);
+        assert_eq!(forecast.earliest(first, 1), 0.0);
+        assert_eq!(forecast.earliest(first, 2), 3.0);
+        assert_eq!(forecast.earliest(first, 3), 5.0);
+        assert_eq!(forecast.earliest(first, 5), f64::INFINITY);
+        assert_eq!(forecast.earliest(other, 1), f64::INFINITY);
         // Two cores from 3 to 10: before 5 nothing is left, at 5 two, at 10 all four.
-        forecast.reserve(0, 2, 10.0);
-        assert_eq!(forecast.earliest(0, 1), 5.0);
-        assert_eq!(forecast.earliest(0, 2), 5.0);
-        assert_eq!(forecast.earliest(0, 3), 10.0);
-        forecast.reserve(0, 1, 6.0);
-        assert_eq!(forecast.earliest(0, 2), 6.0);
-        assert_eq!(forecast.earliest(0, 4), 10.0);
+        forecast.reserve(first, 2, 10.0);
+        assert_eq!(forecast.earliest(first, 1), 5.0);
+        assert_eq!(forecast.earliest(first, 2), 5.0);
+        assert_eq!(forecast.earliest(first, 3), 10.0);
+        forecast.reserve(first, 1, 6.0);
+        assert_eq!(forecast.earliest(first, 2), 6.0);
+        assert_eq!(forecast.earliest(first, 4), 10.0);
     }
 }

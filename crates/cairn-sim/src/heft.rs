@@ -2,6 +2,7 @@
 
 use crate::eligible::Eligible;
 use crate::policy::Ranking;
+use crate::worker::WorkerId;
 use crate::workload::BytesByChild;
 use cairn_dag::{Dag, TaskId};
 use cairn_theory::game::Game;
@@ -11,11 +12,11 @@ pub(crate) trait Platform {
     /// How many workers there are.
     fn workers(&self) -> usize;
     /// Expected seconds of a task on a worker.
-    fn time(&self, task: TaskId, worker: usize) -> f64;
+    fn time(&self, task: TaskId, worker: WorkerId) -> f64;
     /// The mean of [`Platform::time`] over the workers.
     fn mean_time(&self, task: TaskId) -> f64;
     /// Seconds to bring bytes to a worker from elsewhere.
-    fn transfer(&self, bytes: f64, worker: usize) -> f64;
+    fn transfer(&self, bytes: f64, worker: WorkerId) -> f64;
     /// The mean of [`Platform::transfer`] over the workers.
     fn mean_transfer(&self, bytes: f64) -> f64;
 }
@@ -64,7 +65,7 @@ impl OptimisticCosts {
         for &task in dag.topological_order().iter().rev() {
             let row = task.index() * workers;
             for (w, stay) in stay.iter_mut().enumerate() {
-                *stay = costs[row + w] + platform.time(task, w);
+                *stay = costs[row + w] + platform.time(task, WorkerId::new(w));
             }
             // The papers look at every pair of workers; as moving costs the same between any two, the best place to
             // move to is the same for all.
@@ -83,9 +84,9 @@ impl OptimisticCosts {
     }
 
     /// The cost of a task on a worker; on one that joined later, the mean.
-    pub(crate) fn get(&self, task: TaskId, worker: usize) -> f64 {
-        if worker < self.workers {
-            self.costs[task.index() * self.workers + worker]
+    pub(crate) fn get(&self, task: TaskId, worker: WorkerId) -> f64 {
+        if worker.index() < self.workers {
+            self.costs[task.index() * self.workers + worker.index()]
         } else {
             self.mean(task)
         }
@@ -122,14 +123,14 @@ pub(crate) fn static_schedule(
     costs: Option<&OptimisticCosts>,
 ) -> Vec<Vec<Slot>> {
     let mut lists: Vec<Vec<Slot>> = vec![Vec::new(); platform.workers()];
-    let mut place = vec![(0usize, 0.0f64); dag.len()];
+    let mut place = vec![(WorkerId::default(), 0.0f64); dag.len()];
     let mut game = Game::new(dag);
     let mut eligible = Eligible::default();
     eligible.reset_by_rank(ranking);
     dag.sources().for_each(|t| eligible.insert(t));
     while let Some(task) = eligible.pop() {
-        let mut best: Option<(f64, usize, Slot)> = None;
-        for (worker, list) in lists.iter().enumerate() {
+        let mut best: Option<(f64, WorkerId, Slot)> = None;
+        for (worker, list) in (0..).map(WorkerId::new).zip(&lists) {
             let mut ready = 0.0f64;
             for (k, &parent) in dag.parents(task).iter().enumerate() {
                 let (where_made, finish) = place[parent.index()];
@@ -156,9 +157,9 @@ pub(crate) fn static_schedule(
         }
         let (_, worker, slot) = best.expect("there is at least one worker");
         // By start and by end: a task that takes no time goes before one that starts with it.
-        let at =
-            lists[worker].partition_point(|s| (s.start, s.finish) <= (slot.start, slot.finish));
-        lists[worker].insert(at, slot);
+        let list = &mut lists[worker.index()];
+        let at = list.partition_point(|s| (s.start, s.finish) <= (slot.start, slot.finish));
+        list.insert(at, slot);
         place[task.index()] = (worker, slot.finish);
         (game.execute(task, |t| eligible.insert(t))).expect("what was taken was eligible");
     }
@@ -190,13 +191,13 @@ mod tests {
         fn workers(&self) -> usize {
             P
         }
-        fn time(&self, task: TaskId, worker: usize) -> f64 {
-            self.0[task.index()][worker]
+        fn time(&self, task: TaskId, worker: WorkerId) -> f64 {
+            self.0[task.index()][worker.index()]
         }
         fn mean_time(&self, task: TaskId) -> f64 {
             self.0[task.index()].iter().sum::<f64>() / P as f64
         }
-        fn transfer(&self, bytes: f64, _: usize) -> f64 {
+        fn transfer(&self, bytes: f64, _: WorkerId) -> f64 {
             bytes
         }
         fn mean_transfer(&self, bytes: f64) -> f64 {

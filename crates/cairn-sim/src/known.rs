@@ -2,7 +2,7 @@
 
 use crate::heft::Platform;
 use crate::pool::Pool;
-use crate::worker::Worker;
+use crate::worker::{Worker, WorkerId};
 use cairn_dag::TaskId;
 
 /// Workers as HEFT and PEFT see them before the run.
@@ -41,14 +41,14 @@ impl Platform for Known<'_> {
     fn workers(&self) -> usize {
         self.workers.len()
     }
-    fn time(&self, task: TaskId, worker: usize) -> f64 {
-        self.estimates[task.index()] / self.workers[worker].speed
+    fn time(&self, task: TaskId, worker: WorkerId) -> f64 {
+        self.estimates[task.index()] / self.workers[worker.index()].speed
     }
     fn mean_time(&self, task: TaskId) -> f64 {
         self.estimates[task.index()] * self.mean_slowness
     }
-    fn transfer(&self, bytes: f64, worker: usize) -> f64 {
-        self.workers[worker].transfer(bytes)
+    fn transfer(&self, bytes: f64, worker: WorkerId) -> f64 {
+        self.workers[worker.index()].transfer(bytes)
     }
     fn mean_transfer(&self, bytes: f64) -> f64 {
         if bytes > 0.0 {

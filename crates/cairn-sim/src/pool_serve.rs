@@ -167,8 +167,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             return;
         }
         let mut forecast = std::mem::take(&mut self.buffers.forecast);
-        let running = |w: usize| {
-            let worker = &self.buffers.workers[w];
+        let room = self.buffers.workers.iter().map(|worker| {
             let pieces = worker.running.iter().map(|&n| {
                 let lease = self.buffers.leases.get(n);
                 let task = lease.task.index();
@@ -176,12 +175,9 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                 let end = lease.expected_end.max(self.now);
                 (end, self.needs.work.cores(task))
             });
-            std::iter::once((self.now, worker.free_cores)).chain(pieces)
-        };
-        forecast.reset(
-            (0..self.buffers.workers.len())
-                .map(|w| self.buffers.workers[w].is_up.then(|| running(w))),
-        );
+            (worker.is_up).then(|| std::iter::once((self.now, worker.free_cores)).chain(pieces))
+        });
+        forecast.reset(room);
         let mut from = 0;
         // Once nobody has room, the tasks that are left could only reserve.
         while roomy > 0 {
@@ -194,27 +190,26 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                 continue;
             }
             let cores = self.needs.work.cores(task.index());
-            let mut best: Option<(f64, usize, f64, f64)> = None;
-            for w in 0..self.buffers.workers.len() {
-                if !self.buffers.workers[w].is_up {
+            let mut best: Option<(f64, WorkerId, f64, f64)> = None;
+            for (id, worker) in (0..).map(WorkerId::new).zip(&self.buffers.workers) {
+                if !worker.is_up {
                     continue;
                 }
-                let start = forecast.earliest(w, cores);
-                let time = self.transfer(task, WorkerId::new(w))
-                    + self.needs.estimates[task.index()] / self.buffers.workers[w].speed;
-                let score = start + time + costs.map_or(0.0, |c| c.get(task, w));
+                let start = forecast.earliest(id, cores);
+                let time =
+                    self.transfer(task, id) + self.needs.estimates[task.index()] / worker.speed;
+                let score = start + time + costs.map_or(0.0, |c| c.get(task, id));
                 // Strictly less: of equal workers the first, on every machine.
                 if best.is_none_or(|(least, ..)| score < least) {
-                    best = Some((score, w, start, time));
+                    best = Some((score, id, start, time));
                 }
             }
-            let Some((_, w, start, time)) = best else {
+            let Some((_, id, start, time)) = best else {
                 break;
             };
             // Also where it cannot start yet: a task of lower rank must not take the worker that this one waits for.
-            forecast.reserve(w, cores, start + time);
+            forecast.reserve(id, cores, start + time);
             // To the forecast an overdue task ends now; on the worker it still takes its cores.
-            let id = WorkerId::new(w);
             if start <= self.now && self.fits(task, id) {
                 self.play.take(task);
                 self.start(task, id);

@@ -1,6 +1,7 @@
 //! The cold start: blocking flows from zero, given up soon if they do not finish. Knows one network at a time.
 
 use super::amount::Amount;
+use super::ids::{PieceNodeId, SlotId};
 use super::network::Network;
 use super::scratch::Scratch;
 use super::sides::Side;
@@ -43,14 +44,14 @@ pub(crate) fn attempt<N: Amount>(
         // Labels come first each time: the last ones tell the sides, or that it was too slow.
         label_from_deficits(network, queue);
         sources.clear();
-        let has_surplus = |&u: &u32| network.nodes[wide(u)].balance > N::ZERO;
+        let has_surplus = |&u: &PieceNodeId| network.nodes[u.index()].balance > N::ZERO;
         sources.extend(queue.iter().copied().filter(has_surplus));
         if sources.is_empty() {
             set_sides(network, scratch);
             return Ok(Attempt::Finished);
         }
         let surplus: f64 = (sources.iter())
-            .map(|&u| network.nodes[wide(u)].balance.to_float())
+            .map(|&u| network.nodes[u.index()].balance.to_float())
             .sum();
         // A phase that leaves most of the surplus would be followed by many like it.
         let is_slow = before.is_some_and(|before| tuning.cold_leaves * surplus > before);
@@ -60,7 +61,7 @@ pub(crate) fn attempt<N: Amount>(
         for some in sources.chunks(SOURCES_A_CHECK) {
             work.stride()?;
             for &source in some {
-                drain(network, wide(source), path);
+                drain(network, source, path);
             }
         }
         before = Some(surplus);
@@ -69,27 +70,27 @@ pub(crate) fn attempt<N: Amount>(
 }
 
 /// Labels every node with its distance to the nearest deficit; `queue` gets all nodes that reach one.
-fn label_from_deficits<N: Amount>(network: &mut Network<N>, queue: &mut Vec<u32>) {
+fn label_from_deficits<N: Amount>(network: &mut Network<N>, queue: &mut Vec<PieceNodeId>) {
     queue.clear();
-    for u in 0..network.len() {
-        let node = &mut network.nodes[u];
+    for u in network.ids() {
+        let node = &mut network.nodes[u.index()];
         node.cursor = 0;
         if node.balance < N::ZERO {
-            network.labels[u] = 0;
-            queue.push(narrow(u));
+            network.labels[u.index()] = 0;
+            queue.push(u);
         } else {
-            network.labels[u] = NONE;
+            network.labels[u.index()] = NONE;
         }
     }
     let mut next = 0;
     while next < queue.len() {
-        let w = wide(queue[next]);
+        let w = queue[next];
         next += 1;
-        let label = network.labels[w] + 1;
+        let label = network.labels[w.index()] + 1;
         let mut reach = |network: &mut Network<N>, slot: usize| {
             let u = network.slots[slot].to;
-            if network.labels[wide(u)] == NONE {
-                network.labels[wide(u)] = label;
+            if network.labels[u.index()] == NONE {
+                network.labels[u.index()] = label;
                 queue.push(u);
             }
         };
@@ -107,45 +108,45 @@ fn label_from_deficits<N: Amount>(network: &mut Network<N>, queue: &mut Vec<u32>
 }
 
 /// Sends the surplus of `source` along shortest paths until it is gone or no path is left.
-fn drain<N: Amount>(network: &mut Network<N>, source: usize, path: &mut Vec<u32>) {
-    while network.nodes[source].balance > N::ZERO {
+fn drain<N: Amount>(network: &mut Network<N>, source: PieceNodeId, path: &mut Vec<SlotId>) {
+    while network.nodes[source.index()].balance > N::ZERO {
         let Some(end) = find_path(network, source, path) else {
             return;
         };
-        let mut amount = network.nodes[source].balance;
-        amount = amount.min(-network.nodes[end].balance);
+        let mut amount = network.nodes[source.index()].balance;
+        amount = amount.min(-network.nodes[end.index()].balance);
         let mut u = source;
         for &slot in path.iter() {
-            let slot = wide(slot);
+            let slot = slot.index();
             // Along needs any amount may go: only arcs walked backwards limit it.
             if !network.needs(u).contains(&slot) {
                 amount = amount.min(network.slots[slot].flow);
             }
-            u = wide(network.slots[slot].to);
+            u = network.slots[slot].to;
         }
         u = source;
         for &slot in path.iter() {
-            let slot = wide(slot);
+            let slot = slot.index();
             let forward = network.needs(u).contains(&slot);
             network.add_flow(slot, if forward { amount } else { -amount });
-            u = wide(network.slots[slot].to);
+            u = network.slots[slot].to;
         }
-        network.nodes[source].balance -= amount;
-        network.nodes[end].balance += amount;
+        network.nodes[source.index()].balance -= amount;
+        network.nodes[end.index()].balance += amount;
     }
 }
 
 /// A shortest path from `source` to a deficit as slots, and its end; cursors never go back within a phase.
 fn find_path<N: Amount>(
     network: &mut Network<N>,
-    source: usize,
-    path: &mut Vec<u32>,
-) -> Option<usize> {
+    source: PieceNodeId,
+    path: &mut Vec<SlotId>,
+) -> Option<PieceNodeId> {
     path.clear();
     let mut u = source;
     loop {
-        let node = network.nodes[u];
-        let label = network.labels[u];
+        let node = network.nodes[u.index()];
+        let label = network.labels[u.index()];
         if label == 0 && node.balance < N::ZERO {
             return Some(u);
         }
@@ -154,29 +155,29 @@ fn find_path<N: Amount>(
         let mut slot = first + wide(node.cursor);
         while slot < end {
             let towards = network.slots[slot];
-            let below = network.labels[wide(towards.to)];
+            let below = network.labels[towards.to.index()];
             // Needs come first in a node's slots and take any amount; behind them, flow can only be taken back.
             let open = slot < middle || towards.flow > N::ZERO;
             if open && below.wrapping_add(1) == label {
                 // A deficit that was filled in this phase still has label 0.
-                let is_full = network.nodes[wide(towards.to)].balance >= N::ZERO;
+                let is_full = network.nodes[towards.to.index()].balance >= N::ZERO;
                 if below > 0 || !is_full {
                     break;
                 }
             }
             slot += 1;
         }
-        network.nodes[u].cursor = narrow(slot - first);
+        network.nodes[u.index()].cursor = narrow(slot - first);
         if slot < end {
-            path.push(narrow(slot));
-            u = wide(network.slots[slot].to);
+            path.push(SlotId::new(slot));
+            u = network.slots[slot].to;
         } else {
             // A dead end: back one step, and past the slot that led here.
-            let led = wide(path.pop()?);
-            let mate = wide(network.slots[led].mate);
-            u = wide(network.slots[mate].to);
+            let led = path.pop()?.index();
+            let mate = network.slots[led].mate.index();
+            u = network.slots[mate].to;
             // The slot is dead for this phase: labels do not change within it.
-            network.nodes[u].cursor += 1;
+            network.nodes[u.index()].cursor += 1;
         }
     }
 }

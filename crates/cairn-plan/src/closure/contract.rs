@@ -3,10 +3,11 @@
 use super::amount::Amount;
 use super::components::{Components, components};
 use super::gain::Gain;
+use super::ids::{GraphNodeId, PieceNodeId, StrongId};
 use super::network::{Arc, Network};
 use super::piece::{Piece, Place};
 use super::sides::Side;
-use cairn_kernel::{NONE, Rows, narrow, wide};
+use cairn_kernel::Rows;
 use std::cmp::Ordering;
 
 /// Merging is done if it saves at least one node in so many.
@@ -14,7 +15,7 @@ use std::cmp::Ordering;
 const WORTH_MERGING: usize = 20;
 
 /// (node, the node that stands for it from now on), as closure nodes. Every node is merged at most once.
-pub(crate) type Merges = Vec<(u32, u32)>;
+pub(crate) type Merges = Vec<(GraphNodeId, GraphNodeId)>;
 
 /// Cuts the nodes on `side` out of `piece`, after a finished flow.
 ///
@@ -75,11 +76,11 @@ impl<'a, N: Amount> Bonds<'a, N> {
             loose: N::ZERO,
             members: 0,
         };
-        for u in 0..piece.len() {
+        for u in piece.network.ids() {
             if bonds.includes(u) {
                 bonds.members += 1;
-                bonds.loose += piece.network.nodes[u].balance;
-                bonds.flags[u] = bonds.flag(u, place);
+                bonds.loose += piece.network.nodes[u.index()].balance;
+                bonds.flags[u.index()] = bonds.flag(u, place);
             }
         }
         // What rule 3 compares flows with.
@@ -87,15 +88,15 @@ impl<'a, N: Amount> Bonds<'a, N> {
         bonds
     }
 
-    fn includes(&self, u: usize) -> bool {
-        self.sides[u] == self.side
+    fn includes(&self, u: PieceNodeId) -> bool {
+        self.sides[u.index()] == self.side
     }
 
-    fn flag(&self, u: usize, place: Place) -> u8 {
+    fn flag(&self, u: PieceNodeId, place: Place) -> u8 {
         let own = self.piece.gain(u);
         let network = &self.piece.network;
         let is_single = |slots: std::ops::Range<usize>| {
-            let inside = slots.filter(|&s| self.includes(wide(network.slots[s].to)));
+            let inside = slots.filter(|&s| self.includes(network.slots[s].to));
             inside.take(2).count() == 1
         };
         let is_steep = || {
@@ -113,10 +114,10 @@ impl<'a, N: Amount> Bonds<'a, N> {
     }
 
     /// Whether the dependant behind `slot` of `w` is tied to `w`.
-    fn is_tied(&self, w: usize, slot: usize) -> bool {
+    fn is_tied(&self, w: PieceNodeId, slot: usize) -> bool {
         let towards = self.piece.network.slots[slot];
-        self.flags[wide(towards.to)] == LEADS
-            || self.flags[w] == FOLLOWS
+        self.flags[towards.to.index()] == LEADS
+            || self.flags[w.index()] == FOLLOWS
             || towards.flow > self.loose
     }
 
@@ -136,28 +137,26 @@ impl<'a, N: Amount> Bonds<'a, N> {
     fn unmerged(&self) -> Components {
         let mut count = 0;
         let number = |u| {
-            if self.includes(u) {
+            self.includes(u).then(|| {
                 count += 1;
-                count - 1
-            } else {
-                NONE
-            }
+                StrongId::new(count - 1)
+            })
         };
         Components {
-            of: (0..self.piece.len()).map(number).collect(),
+            of: self.piece.network.ids().map(number).collect(),
             count: self.members,
         }
     }
 
     fn count_ties(&self) -> usize {
         let network = &self.piece.network;
-        let tied = |w: usize| {
-            let inside = |s: &usize| self.includes(wide(network.slots[*s].to));
+        let tied = |w: PieceNodeId| {
+            let inside = |s: &usize| self.includes(network.slots[*s].to);
             (network.dependants(w).filter(inside))
                 .filter(|&s| self.is_tied(w, s))
                 .count()
         };
-        let members = (0..self.piece.len()).filter(|&w| self.includes(w));
+        let members = network.ids().filter(|&w| self.includes(w));
         members.map(tied).sum()
     }
 }
@@ -169,22 +168,22 @@ fn quotient<N: Amount, M: Amount>(
     place: Place,
     merges: &mut Merges,
 ) -> Piece<M> {
-    let mut id = vec![NONE; classes.count];
+    let mut first: Vec<Option<GraphNodeId>> = vec![None; classes.count];
     let mut reward = vec![0; classes.count];
     let mut cost = vec![0; classes.count];
-    for u in 0..piece.len() {
-        let class = wide(classes.of[u]);
-        if classes.of[u] == NONE {
+    for (u, class) in classes.of.iter().enumerate() {
+        let Some(class) = class.map(StrongId::index) else {
             continue;
-        }
-        if id[class] == NONE {
-            id[class] = piece.id[u];
-        } else {
-            merges.push((piece.id[u], id[class]));
+        };
+        match first[class] {
+            None => first[class] = Some(piece.id[u]),
+            Some(first) => merges.push((piece.id[u], first)),
         }
         reward[class] += piece.reward[u];
         cost[class] += piece.cost[u];
     }
+    let first = first.into_iter();
+    let id = first.map(|first| first.expect("every class has a node"));
     // Balances count in units of the chord's reduced cost: the old flow means as much in the new units times this factor.
     let unit = |total: Gain| total.reduced().cost as f64;
     let factor = unit(place.total) / unit(piece.place.total);
@@ -199,7 +198,7 @@ fn quotient<N: Amount, M: Amount>(
     let arcs = merged_arcs(piece, classes, flow_in_new_units);
     let mut quotient = Piece {
         network: Network::new(classes.count, &arcs),
-        id,
+        id: id.collect(),
         reward,
         cost,
         place,
@@ -220,31 +219,35 @@ fn merged_arcs<N: Amount, M: Amount>(
     classes: &Components,
     in_new_units: impl Fn(N) -> M,
 ) -> Vec<Arc<M>> {
-    let inside = (classes.of.iter().zip(0..)).filter(|(class, _)| **class != NONE);
-    let members = Rows::by_row(classes.count, inside.map(|(&class, u)| (class, u)));
+    let members = (classes.of.iter().zip(piece.network.ids()))
+        .filter_map(|(&class, u)| class.map(|class| (class, u)));
+    let members = Rows::by_row(classes.count, members);
     let has_merged = members.items().len() > classes.count;
     let mut arcs: Vec<Arc<M>> = Vec::new();
-    // By class: the last arc towards it.
-    let mut last = vec![NONE; if has_merged { classes.count } else { 0 }];
-    for from in 0..narrow(classes.count) {
-        let first_arc = narrow(arcs.len());
-        for &u in members.row(wide(from)) {
-            for slot in piece.network.needs(wide(u)) {
+    // By class: how many arcs there were after the last one towards it.
+    let mut last = vec![0; if has_merged { classes.count } else { 0 }];
+    // A class is a node of the new piece.
+    let node = |class: StrongId| PieceNodeId::new(class.index());
+    for (class, members) in members.iter().enumerate() {
+        let from = StrongId::new(class);
+        let first_arc = arcs.len();
+        for &u in members {
+            for slot in piece.network.needs(u) {
                 let towards = piece.network.slots[slot];
-                let to = classes.of[wide(towards.to)];
-                if to == NONE || to == from {
+                let Some(to) = classes.of[towards.to.index()].filter(|&to| to != from) else {
                     continue;
-                }
+                };
                 let flow = in_new_units(towards.flow);
                 // Without merging there are no parallel arcs, and half the work is saved.
                 if has_merged {
-                    let known = last[wide(to)];
-                    if known != NONE && known >= first_arc {
-                        arcs[wide(known)].flow += flow;
+                    let last = &mut last[to.index()];
+                    if *last > first_arc {
+                        arcs[*last - 1].flow += flow;
                         continue;
                     }
-                    last[wide(to)] = narrow(arcs.len());
+                    *last = arcs.len() + 1;
                 }
+                let (from, to) = (node(from), node(to));
                 arcs.push(Arc { from, to, flow });
             }
         }

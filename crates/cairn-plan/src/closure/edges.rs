@@ -6,19 +6,14 @@ use super::components::components;
 use super::contract::{Merges, cut_out, merge};
 use super::gain::Gain;
 use super::graph::ClosureGraph;
+use super::ids::{GraphNodeId, LinkId, PieceNodeId};
 use super::piece::{Piece, Place, fits};
 use super::scratch::Scratch;
 use super::sides::Side;
 use super::solve::{Tuning, solve};
-use cairn_kernel::{DisjointSets, Stopped, Work, ids, narrow, wide};
+use cairn_kernel::{DisjointSets, Stopped, Work, narrow, wide};
 use rayon::Scope;
 use std::sync::{Mutex, PoisonError};
-
-ids! {
-    /// A link of the chain, counted through all stretches: what leads from a vertex of the hull to the next, link `i` from
-    /// vertex `i`. The hull calls it a piece.
-    pub(crate) LinkId,
-}
 
 /// A link of the chain: what it adds, and where its members end in the list of its stretch.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +29,7 @@ pub(crate) struct Stretch {
     pub(crate) place: Place,
     pub(crate) links: Vec<Link>,
     /// Closure nodes, link by link.
-    pub(crate) members: Vec<u32>,
+    pub(crate) members: Vec<GraphNodeId>,
     /// For a stretch that was not settled: points, counted from `base`, of a bound on the hull.
     pub(crate) bound: Option<Vec<Gain>>,
 }
@@ -55,7 +50,7 @@ impl Chain {
             let mut start = 0;
             for &Link { end, .. } in &stretch.links {
                 for &member in &stretch.members[start..end] {
-                    link_of[wide(member)] = Some(LinkId::new(link));
+                    link_of[member.index()] = Some(LinkId::new(link));
                 }
                 start = end;
                 link += 1;
@@ -63,7 +58,7 @@ impl Chain {
         }
         let mut merged = DisjointSets::new(nodes);
         for &(node, representative) in &self.merges {
-            merged.join(node, representative);
+            merged.join(narrow(node.index()), narrow(representative.index()));
         }
         for node in 0..narrow(nodes) {
             link_of[wide(node)] = link_of[wide(merged.find(node))];
@@ -209,7 +204,10 @@ fn merged_root<N: Amount>(
     work: &mut Work<'_>,
 ) -> Piece<N> {
     let (reward, cost) = (graph.reward.clone(), graph.cost.clone());
-    let mut piece = Piece::new(reward, cost, &graph.needs, total);
+    // So far every node stands for itself.
+    let node = |node: GraphNodeId| PieceNodeId::new(node.index());
+    let needs = (graph.needs.iter()).map(|&(from, to)| (node(from), node(to)));
+    let mut piece = Piece::new(reward, cost, needs, total);
     // Merging may make more merging possible, most where it has done much.
     while !work.is_stopped() {
         let before = piece.len();
@@ -237,8 +235,8 @@ impl AnyPiece {
 /// Both sides of a cut as pieces of their own.
 fn split<N: Amount>(piece: &Piece<N>, sides: &[Side], merges: &mut Merges) -> Outcome {
     let mut first = Gain::ZERO;
-    for u in 0..piece.len() {
-        if sides[u] == Side::First {
+    for u in piece.network.ids() {
+        if sides[u.index()] == Side::First {
             first += piece.gain(u);
         }
     }
@@ -303,9 +301,11 @@ fn edge<N: Amount>(piece: Piece<N>) -> Stretch {
     let parts = components(&piece.network, |_| true, has_flow);
     let mut gains = vec![Gain::ZERO; parts.count];
     let mut sizes = vec![0usize; parts.count];
-    for u in 0..piece.len() {
-        gains[wide(parts.of[u])] += piece.gain(u);
-        sizes[wide(parts.of[u])] += 1;
+    // None is left out.
+    let members = || parts.of.iter().flatten().zip(piece.network.ids());
+    for (part, u) in members() {
+        gains[part.index()] += piece.gain(u);
+        sizes[part.index()] += 1;
     }
     let mut end = 0;
     let mut next = Vec::with_capacity(parts.count);
@@ -322,16 +322,16 @@ fn edge<N: Amount>(piece: Piece<N>) -> Stretch {
             _ => links.push(Link { gain, end }),
         }
     }
-    let mut members = vec![0; piece.len()];
-    for u in 0..piece.len() {
-        let place = &mut next[wide(parts.of[u])];
-        members[*place] = piece.id[u];
+    let mut sorted = vec![GraphNodeId::default(); piece.len()];
+    for (part, u) in members() {
+        let place = &mut next[part.index()];
+        sorted[*place] = piece.id[u.index()];
         *place += 1;
     }
     Stretch {
         place: piece.place.as_edge(),
         links,
-        members,
+        members: sorted,
         bound: None,
     }
 }

@@ -1,8 +1,9 @@
 //! The closure graph of a dag: what must be executed before what counts as eligible. Knows no prices or flows.
 
+use super::ids::GraphNodeId;
 use crate::{HullError, Weights};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{NONE, narrow, wide};
+use cairn_kernel::wide;
 
 /// The split graph of a dag, as "needs" among numbered nodes.
 ///
@@ -14,16 +15,16 @@ use cairn_kernel::{NONE, narrow, wide};
 /// that every node comes after all it needs.
 #[derive(Clone, Debug)]
 pub(crate) struct ClosureGraph {
-    /// By task: its out copy, or `NONE` for a sink.
-    pub(crate) out_copy: Vec<u32>,
-    /// By task: its in copy, or `NONE` for a source.
-    pub(crate) in_copy: Vec<u32>,
+    /// By task: its out copy; none for a sink.
+    pub(crate) out_copy: Vec<Option<GraphNodeId>>,
+    /// By task: its in copy; none for a source.
+    pub(crate) in_copy: Vec<Option<GraphNodeId>>,
     /// By node.
     pub(crate) reward: Vec<u64>,
     /// By node.
     pub(crate) cost: Vec<u64>,
     /// (node, a node that it needs), sorted by the first.
-    pub(crate) needs: Vec<(u32, u32)>,
+    pub(crate) needs: Vec<(GraphNodeId, GraphNodeId)>,
 }
 
 impl ClosureGraph {
@@ -40,8 +41,8 @@ impl ClosureGraph {
             return Err(HullError::TooLarge);
         }
         let mut graph = ClosureGraph {
-            out_copy: vec![NONE; dag.len()],
-            in_copy: vec![NONE; dag.len()],
+            out_copy: vec![None; dag.len()],
+            in_copy: vec![None; dag.len()],
             reward: Vec::with_capacity(2 * dag.len()),
             cost: Vec::with_capacity(2 * dag.len()),
             needs: Vec::with_capacity(dag.len() + dag.arc_count()),
@@ -59,27 +60,30 @@ impl ClosureGraph {
         self.reward.len()
     }
 
-    fn add_node(&mut self, reward: u64, cost: u64) -> u32 {
+    fn add_node(&mut self, reward: u64, cost: u64) -> GraphNodeId {
+        let node = GraphNodeId::new(self.len());
         self.reward.push(reward);
         self.cost.push(cost);
-        narrow(self.reward.len() - 1)
+        node
     }
 
     fn add_in_copy(&mut self, dag: &Dag, weights: &Weights, task: TaskId) {
         let reward = weights.reward(task);
         self.in_copy[task.index()] = match dag.parents(task) {
-            [] => NONE,
+            [] => None,
             // Half of the nodes of a chain or an out-tree are spared so.
             [parent] => {
                 let shared = self.out_copy[parent.index()];
-                self.reward[wide(shared)] += reward;
+                if let Some(shared) = shared {
+                    self.reward[shared.index()] += reward;
+                }
                 shared
             }
             parents => {
                 let copy = self.add_node(reward, 0);
-                let outs = parents.iter().map(|p| (copy, self.out_copy[p.index()]));
-                self.needs.extend(outs);
-                copy
+                let outs = parents.iter().filter_map(|p| self.out_copy[p.index()]);
+                self.needs.extend(outs.map(|out| (copy, out)));
+                Some(copy)
             }
         };
     }
@@ -89,10 +93,9 @@ impl ClosureGraph {
             return;
         }
         let copy = self.add_node(0, weights.cost(task));
-        self.out_copy[task.index()] = copy;
-        if !dag.is_source(task) {
-            self.needs.push((copy, self.in_copy[task.index()]));
-        }
+        self.out_copy[task.index()] = Some(copy);
+        let own = self.in_copy[task.index()];
+        self.needs.extend(own.map(|own| (copy, own)));
     }
 }
 
@@ -105,10 +108,13 @@ mod tests {
         let dag = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)]).unwrap();
         let graph = ClosureGraph::new(&dag, &Weights::unit(4)).unwrap();
         // out(0) with in(1) and in(2); out(1); out(2); in(3).
-        assert_eq!(graph.out_copy, [0, 1, 2, NONE]);
-        assert_eq!(graph.in_copy, [NONE, 0, 0, 3]);
+        let node = GraphNodeId::new;
+        let copies = |copies: [Option<usize>; 4]| copies.map(|copy| copy.map(node));
+        assert_eq!(graph.out_copy, copies([Some(0), Some(1), Some(2), None]));
+        assert_eq!(graph.in_copy, copies([None, Some(0), Some(0), Some(3)]));
         assert_eq!(graph.reward, [2, 0, 0, 1]);
         assert_eq!(graph.cost, [1, 1, 1, 0]);
-        assert_eq!(graph.needs, [(1, 0), (2, 0), (3, 1), (3, 2)]);
+        let needs = [(1, 0), (2, 0), (3, 1), (3, 2)];
+        assert_eq!(graph.needs, needs.map(|(from, to)| (node(from), node(to))));
     }
 }

@@ -1,8 +1,9 @@
 //! Levelling sweeps: move flow about until neighbours bear nearly equal loads. Solves nothing, gives good bounds.
 
 use super::amount::Amount;
+use super::ids::PieceNodeId;
 use super::network::Network;
-use cairn_kernel::{Stopped, Work, wide};
+use cairn_kernel::{Stopped, Work};
 
 /// Levels the loads of a network: `sweeps` passes over all nodes, up and down in turn.
 ///
@@ -22,7 +23,7 @@ pub(crate) fn level<N: Amount>(
         shares: Vec::new(),
     };
     for pass in 0..sweeps {
-        let nodes = 0..cost.len();
+        let nodes = sweep.network.ids();
         // From the last dependants towards the first needs, all flow can go the whole way: so that is the first pass.
         if pass % 2 == 0 {
             nodes.rev().for_each(|u| sweep.level_node(u));
@@ -56,14 +57,14 @@ impl Share {
 }
 
 impl<N: Amount> Sweep<'_, N> {
-    fn level_node(&mut self, u: usize) {
-        if self.cost[u] == 0 {
+    fn level_node(&mut self, u: PieceNodeId) {
+        if self.cost[u.index()] == 0 {
             self.pour_out(u);
             return;
         }
         for slot in self.network.needs(u) {
-            let need = wide(self.network.slots[slot].to);
-            if self.cost[need] > 0 {
+            let need = self.network.slots[slot].to;
+            if self.cost[need.index()] > 0 {
                 self.level_pair(u, slot, need);
             } else {
                 self.level_through(u, slot, need);
@@ -71,18 +72,21 @@ impl<N: Amount> Sweep<'_, N> {
         }
     }
 
-    fn load(&self, u: usize) -> f64 {
+    fn load(&self, u: PieceNodeId) -> f64 {
         // A node without cost keeps nothing, so its load does not matter; 1 spares a division by zero.
-        self.network.nodes[u].balance.to_float() / self.cost[u].max(1) as f64
+        self.network.nodes[u.index()].balance.to_float() / self.cost[u.index()].max(1) as f64
     }
 
     /// How much to move from `u` to `w` to make their loads equal.
-    fn difference(&self, u: usize, w: usize) -> f64 {
-        let (cost_u, cost_w) = (self.cost[u] as f64, self.cost[w].max(1) as f64);
+    fn difference(&self, u: PieceNodeId, w: PieceNodeId) -> f64 {
+        let (cost_u, cost_w) = (
+            self.cost[u.index()] as f64,
+            self.cost[w.index()].max(1) as f64,
+        );
         (self.load(u) - self.load(w)) * cost_u * cost_w / (cost_u + cost_w)
     }
 
-    fn level_pair(&mut self, u: usize, slot: usize, need: usize) {
+    fn level_pair(&mut self, u: PieceNodeId, slot: usize, need: PieceNodeId) {
         // Towards the need any amount may go; rounding is towards zero, so that it never overshoots.
         let amount = N::from_float(self.difference(u, need));
         // Back along the arc, no more than flows there.
@@ -93,11 +97,11 @@ impl<N: Amount> Sweep<'_, N> {
     }
 
     /// Levels `u` with the least or the most loaded need of `middle`, a need of `u` that has no cost of its own.
-    fn level_through(&mut self, u: usize, slot: usize, middle: usize) {
+    fn level_through(&mut self, u: PieceNodeId, slot: usize, middle: PieceNodeId) {
         let (mut least, mut most) = (None, None);
         let (mut least_load, mut most_load) = (f64::INFINITY, f64::NEG_INFINITY);
         for beyond in self.network.needs(middle) {
-            let load = self.load(wide(self.network.slots[beyond].to));
+            let load = self.load(self.network.slots[beyond].to);
             if load < least_load {
                 (least, least_load) = (Some(beyond), load);
             }
@@ -107,12 +111,12 @@ impl<N: Amount> Sweep<'_, N> {
         }
         let load = self.load(u);
         if let Some(beyond) = least.filter(|_| load > least_load) {
-            let far = wide(self.network.slots[beyond].to);
+            let far = self.network.slots[beyond].to;
             let amount = N::from_float(self.difference(u, far));
             self.network.carry(u, slot, amount);
             self.network.carry(middle, beyond, amount);
         } else if let Some(beyond) = most.filter(|_| load < most_load) {
-            let far = wide(self.network.slots[beyond].to);
+            let far = self.network.slots[beyond].to;
             let amount = N::from_float(-self.difference(u, far))
                 .min(self.network.slots[slot].flow)
                 .min(self.network.slots[beyond].flow);
@@ -123,17 +127,17 @@ impl<N: Amount> Sweep<'_, N> {
 
     /// Distributes all that `u`, a node without cost, has and gets among its needs, the least loaded first, as
     /// water fills vessels.
-    fn pour_out(&mut self, u: usize) {
+    fn pour_out(&mut self, u: PieceNodeId) {
         let needs = self.network.needs(u);
         if needs.is_empty() {
             return;
         }
-        let mut whole = self.network.nodes[u].balance;
+        let mut whole = self.network.nodes[u.index()].balance;
         self.shares.clear();
         for slot in needs {
             let towards = self.network.slots[slot];
             whole += towards.flow;
-            let need = wide(towards.to);
+            let need = towards.to.index();
             self.shares.push(Share {
                 slot,
                 balance: (self.network.nodes[need].balance - towards.flow).to_float(),

@@ -12,6 +12,7 @@ mod contract;
 mod edges;
 mod gain;
 mod graph;
+mod ids;
 mod level;
 mod network;
 mod piece;
@@ -26,9 +27,10 @@ mod trees;
 #[cfg(test)]
 mod twin;
 
-pub(crate) use edges::{LinkId, chain};
+pub(crate) use edges::chain;
 pub(crate) use gain::Gain;
 pub(crate) use graph::ClosureGraph;
+pub(crate) use ids::{GraphNodeId, LinkId, PieceNodeId};
 pub(crate) use proof::{LinkFlow, LinkGraph, link_flow};
 pub(crate) use scratch::Scratch;
 pub(crate) use solve::Tuning;

@@ -1,6 +1,7 @@
 //! A flow network without source or sink: nodes hold balances, arcs hold flow. Knows neither tasks nor prices.
 
 use super::amount::Amount;
+use super::ids::{PieceNodeId, SlotId};
 use cairn_kernel::wide;
 use std::ops::Range;
 
@@ -19,9 +20,9 @@ pub(crate) struct Node<N> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Slot<N> {
     /// The node at the other end.
-    pub(crate) to: u32,
+    pub(crate) to: PieceNodeId,
     /// The slot of the other end.
-    pub(crate) mate: u32,
+    pub(crate) mate: SlotId,
     /// The flow on the arc, never negative; the same in both slots.
     pub(crate) flow: N,
 }
@@ -29,8 +30,8 @@ pub(crate) struct Slot<N> {
 /// An arc: `from` needs `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arc<N> {
-    pub(crate) from: u32,
-    pub(crate) to: u32,
+    pub(crate) from: PieceNodeId,
+    pub(crate) to: PieceNodeId,
     pub(crate) flow: N,
 }
 
@@ -53,8 +54,8 @@ impl<N: Amount> Network<N> {
         let mut dependants = vec![0u32; count];
         for arc in arcs {
             debug_assert!(arc.to < arc.from, "needs are numbered first");
-            needs[wide(arc.from)] += 1;
-            dependants[wide(arc.to)] += 1;
+            needs[arc.from.index()] += 1;
+            dependants[arc.to.index()] += 1;
         }
         let mut nodes = Vec::with_capacity(count + 1);
         let mut start = 0;
@@ -77,16 +78,16 @@ impl<N: Amount> Network<N> {
         });
         let mut slots = vec![Slot::default(); wide(start)];
         for &Arc { from, to, flow } in arcs {
-            let forward = needs[wide(from)];
-            let backward = dependants[wide(to)];
-            needs[wide(from)] += 1;
-            dependants[wide(to)] += 1;
-            slots[wide(forward)] = Slot {
+            let forward = SlotId::new(wide(needs[from.index()]));
+            let backward = SlotId::new(wide(dependants[to.index()]));
+            needs[from.index()] += 1;
+            dependants[to.index()] += 1;
+            slots[forward.index()] = Slot {
                 to,
                 mate: backward,
                 flow,
             };
-            slots[wide(backward)] = Slot {
+            slots[backward.index()] = Slot {
                 to: from,
                 mate: forward,
                 flow,
@@ -105,22 +106,28 @@ impl<N: Amount> Network<N> {
         self.nodes.len() - 1
     }
 
-    /// The slots of `u` towards what it needs.
-    #[inline(always)]
-    pub(crate) fn needs(&self, u: usize) -> Range<usize> {
-        wide(self.nodes[u].needs)..wide(self.nodes[u].dependants)
+    /// All nodes.
+    pub(crate) fn ids(&self) -> impl DoubleEndedIterator<Item = PieceNodeId> + Clone + use<N> {
+        (0..self.len()).map(PieceNodeId::new)
     }
 
-    /// The slots of `u` towards what needs it.
+    /// The slots of `u` towards what it needs, as indices.
     #[inline(always)]
-    pub(crate) fn dependants(&self, u: usize) -> Range<usize> {
-        wide(self.nodes[u].dependants)..wide(self.nodes[u + 1].needs)
+    pub(crate) fn needs(&self, u: PieceNodeId) -> Range<usize> {
+        let node = &self.nodes[u.index()];
+        wide(node.needs)..wide(node.dependants)
+    }
+
+    /// The slots of `u` towards what needs it, as indices.
+    #[inline(always)]
+    pub(crate) fn dependants(&self, u: PieceNodeId) -> Range<usize> {
+        wide(self.nodes[u.index()].dependants)..wide(self.nodes[u.index() + 1].needs)
     }
 
     /// Adds `amount`, which may be negative, to the flow in both slots of an arc. Balances are the caller's.
     #[inline(always)]
     pub(crate) fn add_flow(&mut self, slot: usize, amount: N) {
-        let mate = wide(self.slots[slot].mate);
+        let mate = self.slots[slot].mate.index();
         self.slots[slot].flow += amount;
         self.slots[mate].flow += amount;
     }
@@ -128,17 +135,17 @@ impl<N: Amount> Network<N> {
     /// Sets the flow in both slots of an arc. Balances are the caller's.
     #[inline(always)]
     pub(crate) fn set_flow(&mut self, slot: usize, amount: N) {
-        let mate = wide(self.slots[slot].mate);
+        let mate = self.slots[slot].mate.index();
         self.slots[slot].flow = amount;
         self.slots[mate].flow = amount;
     }
 
     /// Moves `amount`, which may be negative, from `u` along its slot `need`.
     #[inline(always)]
-    pub(crate) fn carry(&mut self, u: usize, need: usize, amount: N) {
-        let to = wide(self.slots[need].to);
+    pub(crate) fn carry(&mut self, u: PieceNodeId, need: usize, amount: N) {
+        let to = self.slots[need].to;
         self.add_flow(need, amount);
-        self.nodes[u].balance -= amount;
-        self.nodes[to].balance += amount;
+        self.nodes[u.index()].balance -= amount;
+        self.nodes[to.index()].balance += amount;
     }
 }

@@ -3,8 +3,8 @@
 
 use super::amount::Amount;
 use super::gain::Gain;
+use super::ids::{GraphNodeId, PieceNodeId};
 use super::network::{Arc, Network};
-use cairn_kernel::narrow;
 
 /// Where a stretch of the chain lies, between two ideals A ⊂ B, and the range of its slopes.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ impl Place {
 pub(crate) struct Piece<N> {
     pub(crate) network: Network<N>,
     /// By node: one of the closure nodes that it stands for.
-    pub(crate) id: Vec<u32>,
+    pub(crate) id: Vec<GraphNodeId>,
     /// By node.
     pub(crate) reward: Vec<u64>,
     /// By node.
@@ -63,11 +63,11 @@ impl<N: Amount> Piece<N> {
     pub(crate) fn new(
         reward: Vec<u64>,
         cost: Vec<u64>,
-        needs: &[(u32, u32)],
+        needs: impl Iterator<Item = (PieceNodeId, PieceNodeId)>,
         total: Gain,
     ) -> Piece<N> {
-        let arcs: Vec<Arc<N>> = (needs.iter())
-            .map(|&(from, to)| Arc {
+        let arcs: Vec<Arc<N>> = needs
+            .map(|(from, to)| Arc {
                 from,
                 to,
                 flow: N::ZERO,
@@ -75,7 +75,7 @@ impl<N: Amount> Piece<N> {
             .collect();
         let mut piece = Piece {
             network: Network::new(reward.len(), &arcs),
-            id: (0..narrow(reward.len())).collect(),
+            id: (0..reward.len()).map(GraphNodeId::new).collect(),
             reward,
             cost,
             place: Place {
@@ -98,10 +98,10 @@ impl<N: Amount> Piece<N> {
 
     /// Reward and cost of a node.
     #[inline]
-    pub(crate) fn gain(&self, u: usize) -> Gain {
+    pub(crate) fn gain(&self, u: PieceNodeId) -> Gain {
         Gain {
-            reward: self.reward[u],
-            cost: self.cost[u],
+            reward: self.reward[u.index()],
+            cost: self.cost[u.index()],
         }
     }
 
@@ -129,15 +129,15 @@ impl<N: Amount> Piece<N> {
             slot.flow = N::ZERO;
         }
         let unit = self.place.total.reduced();
-        for u in 0..self.len() {
-            self.network.nodes[u].balance = self.own_balance(u, unit);
+        for u in self.network.ids() {
+            self.network.nodes[u.index()].balance = self.own_balance(u, unit);
         }
     }
 
     /// Sets the balances that belong to the flow on the arcs.
     pub(crate) fn set_balances(&mut self) {
         let unit = self.place.total.reduced();
-        for u in 0..self.len() {
+        for u in self.network.ids() {
             let mut balance = self.own_balance(u, unit);
             for slot in self.network.needs(u) {
                 balance -= self.network.slots[slot].flow;
@@ -145,13 +145,14 @@ impl<N: Amount> Piece<N> {
             for slot in self.network.dependants(u) {
                 balance += self.network.slots[slot].flow;
             }
-            self.network.nodes[u].balance = balance;
+            self.network.nodes[u.index()].balance = balance;
         }
     }
 
     #[inline]
-    fn own_balance(&self, u: usize, unit: Gain) -> N {
-        N::product(self.reward[u], unit.cost) - N::product(self.cost[u], unit.reward)
+    fn own_balance(&self, u: PieceNodeId, unit: Gain) -> N {
+        let Gain { reward, cost } = self.gain(u);
+        N::product(reward, unit.cost) - N::product(cost, unit.reward)
     }
 
     /// Sets the balances that belong to the flow on the arcs, once nodes without cost pass on what they get.
@@ -161,16 +162,17 @@ impl<N: Amount> Piece<N> {
     pub(crate) fn settle_flow(&mut self) {
         let unit = self.place.total.reduced();
         // Needs come before their dependants, so from the end all inflow is known.
-        for u in (0..self.len()).rev() {
-            if self.cost[u] == 0 {
-                self.pass_on(u, N::product(self.reward[u], unit.cost));
+        for u in self.network.ids().rev() {
+            let Gain { reward, cost } = self.gain(u);
+            if cost == 0 {
+                self.pass_on(u, N::product(reward, unit.cost));
             }
         }
         self.set_balances();
     }
 
     /// Spreads `own` and all inflow of `u` over its needs in proportion to the flow that they get now.
-    fn pass_on(&mut self, u: usize, own: N) {
+    fn pass_on(&mut self, u: PieceNodeId, own: N) {
         let network = &mut self.network;
         let inflow = network.dependants(u).map(|slot| network.slots[slot].flow);
         let mut left = inflow.fold(own, |sum, flow| sum + flow);

@@ -2,6 +2,7 @@
 
 use super::amount::Amount;
 use super::gain::Gain;
+use super::ids::PieceNodeId;
 use super::level::level;
 use super::piece::{Piece, fits};
 use super::scratch::Scratch;
@@ -15,7 +16,7 @@ pub(crate) struct LinkGraph {
     pub(crate) reward: Vec<u64>,
     pub(crate) cost: Vec<u64>,
     /// (node, a node that it needs), sorted by the first.
-    pub(crate) needs: Vec<(u32, u32)>,
+    pub(crate) needs: Vec<(PieceNodeId, PieceNodeId)>,
 }
 
 /// Flow along the needs of a link, in units of 1/scale of a reward.
@@ -65,7 +66,7 @@ fn solved<N: Amount>(
     work: &mut Work<'_>,
 ) -> LinkFlow {
     // Alone, whatever it was cut from: the proof must not rest on how the link was found.
-    let mut piece = Piece::<N>::new(graph.reward, graph.cost, &graph.needs, total);
+    let mut piece = Piece::<N>::new(graph.reward, graph.cost, graph.needs.into_iter(), total);
     let stopped = unsettled || solve(&mut piece, scratch, tuning, work).is_err();
     if stopped {
         // Whatever the flow is, it is valid; a few sweeps make it good, and the budget may not forbid the first.
@@ -73,7 +74,7 @@ fn solved<N: Amount>(
         let _ = level(&mut piece.network, &piece.cost, SWEEPS, work);
     }
     let network = &piece.network;
-    let slots = (0..piece.len()).flat_map(|u| network.needs(u));
+    let slots = network.ids().flat_map(|u| network.needs(u));
     LinkFlow {
         scale: total.reduced().cost,
         amounts: slots.map(|s| network.slots[s].flow.to_wide()).collect(),

@@ -1,12 +1,13 @@
 //! The exact maximum flow, from any start, in rounds that move surplus or deficits. Knows one network at a time.
 
 use super::amount::Amount;
+use super::ids::PieceNodeId;
 use super::network::Network;
 use super::scratch::Scratch;
 use super::sides::Side;
 use super::solve::Tuning;
 use super::trees::Trees;
-use cairn_kernel::{NONE, Stopped, Work, narrow, wide};
+use cairn_kernel::{NONE, Stopped, Work};
 
 /// The label of an active node that no search has reached yet; others have `NONE`.
 const UNREACHED_ACTIVE: u32 = NONE - 1;
@@ -28,7 +29,7 @@ pub(crate) fn route<N: Amount>(
     scratch.sides.clear();
     scratch.sides.resize(network.len(), Side::Open);
     scratch.live.clear();
-    scratch.live.extend(0..narrow(network.len()));
+    scratch.live.extend(network.ids());
     for number in 1.. {
         work.stride()?;
         let (surpluses, deficits) = count_active(network, &scratch.live);
@@ -57,19 +58,19 @@ pub(crate) fn route<N: Amount>(
     unreachable!("the loop ends by returning")
 }
 
-fn count_active<N: Amount>(network: &Network<N>, live: &[u32]) -> (usize, usize) {
+fn count_active<N: Amount>(network: &Network<N>, live: &[PieceNodeId]) -> (usize, usize) {
     let (mut surpluses, mut deficits) = (0, 0);
     for &u in live {
-        let balance = network.nodes[wide(u)].balance;
+        let balance = network.nodes[u.index()].balance;
         surpluses += usize::from(balance > N::ZERO);
         deficits += usize::from(balance < N::ZERO);
     }
     (surpluses, deficits)
 }
 
-fn decide_live(scratch: &mut Scratch, side: impl Fn(u32) -> Side) {
+fn decide_live(scratch: &mut Scratch, side: impl Fn(PieceNodeId) -> Side) {
     for &u in &scratch.live {
-        scratch.sides[wide(u)] = side(u);
+        scratch.sides[u.index()] = side(u);
     }
     scratch.live.clear();
 }
@@ -90,7 +91,7 @@ fn round<N: Amount, const PULL: bool>(
     } else {
         (Side::First, Side::Last)
     };
-    let is_unreached = |u: u32| network.labels[wide(u)] >= UNREACHED_ACTIVE;
+    let is_unreached = |u: PieceNodeId| network.labels[u.index()] >= UNREACHED_ACTIVE;
     // No surplus reaches a deficit any more: the flow is maximal, and the labels tell the cut.
     if reached_all && found == 0 {
         decide_live(
@@ -103,10 +104,10 @@ fn round<N: Amount, const PULL: bool>(
         let sides = &mut scratch.sides;
         // The dead leave, so that later rounds look at fewer nodes and labels of the rest stay exact.
         scratch.live.retain(|&u| {
-            let label = &mut network.labels[wide(u)];
+            let label = &mut network.labels[u.index()];
             let stays = *label < UNREACHED_ACTIVE;
             if !stays {
-                sides[wide(u)] = unreached;
+                sides[u.index()] = unreached;
                 *label = CLOSED;
             }
             stays
@@ -133,26 +134,26 @@ fn label<N: Amount, const PULL: bool>(
     let queue = &mut scratch.queue;
     queue.clear();
     for &u in &scratch.live {
-        let node = &mut network.nodes[wide(u)];
+        let node = &mut network.nodes[u.index()];
         // New labels: every slot may lead down again.
         node.cursor = 0;
         let amount = active_amount::<N, PULL>(node.balance);
-        network.labels[wide(u)] = if amount > N::ZERO {
+        network.labels[u.index()] = if amount > N::ZERO {
             UNREACHED_ACTIVE
         } else {
             NONE
         };
         if amount < N::ZERO {
-            network.labels[wide(u)] = 0;
+            network.labels[u.index()] = 0;
             queue.push(u);
         }
     }
     let mut found = 0;
     let mut next = 0;
     while next < queue.len() {
-        let w = wide(queue[next]);
+        let w = queue[next];
         next += 1;
-        let label = network.labels[w] + 1;
+        let label = network.labels[w.index()] + 1;
         let (unlimited, limited) = if PULL {
             (network.needs(w), network.dependants(w))
         } else {
@@ -160,9 +161,9 @@ fn label<N: Amount, const PULL: bool>(
         };
         let mut reach = |network: &mut Network<N>, slot: usize| {
             let u = network.slots[slot].to;
-            let known = network.labels[wide(u)];
+            let known = network.labels[u.index()];
             if known >= UNREACHED_ACTIVE {
-                network.labels[wide(u)] = label;
+                network.labels[u.index()] = label;
                 queue.push(u);
                 found += usize::from(known == UNREACHED_ACTIVE);
             }

@@ -1,6 +1,7 @@
 //! One round of pseudoflow: trees gather surplus and carry it towards deficits. Knows labels, not what comes after.
 
 use super::amount::Amount;
+use super::ids::{PieceNodeId, SlotId};
 use super::network::{Network, Slot};
 use super::route::active_amount;
 use super::scratch::Scratch;
@@ -13,22 +14,22 @@ const LOOKS_A_CHECK: usize = 1 << 18;
 /// Where a node stands in its tree.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kin {
-    /// The slot that leads to the parent, or `NONE` for a root.
-    parent: u32,
+    /// The slot that leads to the parent; none for a root.
+    parent: Option<SlotId>,
     /// The first child.
-    child: u32,
+    child: Option<PieceNodeId>,
     /// The next child of the same parent; for a root that waits in a bucket, the next root there.
-    next: u32,
+    next: Option<PieceNodeId>,
     /// The child of the same parent before this one.
-    previous: u32,
+    previous: Option<PieceNodeId>,
 }
 
 /// A tree of one node.
 const ALONE: Kin = Kin {
-    parent: NONE,
-    child: NONE,
-    next: NONE,
-    previous: NONE,
+    parent: None,
+    child: None,
+    next: None,
+    previous: None,
 };
 
 /// Pseudoflow with highest labels first (Hochbaum 2008; Chandran and Hochbaum 2009), told for surplus; when
@@ -43,7 +44,7 @@ const ALONE: Kin = Kin {
 pub(crate) struct Trees<'a, N, const PULL: bool> {
     network: &'a mut Network<N>,
     kin: &'a mut Vec<Kin>,
-    heads: &'a mut Vec<u32>,
+    heads: &'a mut Vec<Option<PieceNodeId>>,
     counts: &'a mut Vec<u32>,
     /// No active root has a higher label.
     highest: usize,
@@ -57,12 +58,12 @@ pub(crate) struct Trees<'a, N, const PULL: bool> {
 impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
     /// Every node a tree of its own; the labelled ones are those in the queue of `scratch`.
     pub(crate) fn new(network: &'a mut Network<N>, scratch: &'a mut Scratch) -> Self {
-        let farthest = (scratch.queue.last()).map_or(0, |&u| network.labels[wide(u)]);
+        let farthest = (scratch.queue.last()).map_or(0, |&u| network.labels[u.index()]);
         // Nodes that climb above this wait for the next round.
         // Twice the farthest distance leaves room to rise; a bucket for every possible label would be one a node.
         let labels = 2 * wide(farthest) + 64;
         scratch.heads.clear();
-        scratch.heads.resize(labels, NONE);
+        scratch.heads.resize(labels, None);
         scratch.counts.clear();
         scratch.counts.resize(labels + 1, 0);
         scratch.kin.clear();
@@ -77,9 +78,8 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
             looked: 0,
         };
         for &u in &scratch.queue {
-            let u = wide(u);
             // How many nodes have each label: one that nobody has any more is a gap.
-            trees.counts[wide(trees.network.labels[u])] += 1;
+            trees.counts[wide(trees.network.labels[u.index()])] += 1;
             if trees.amount(u) > N::ZERO {
                 trees.activate(u);
             }
@@ -95,18 +95,17 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
                 work.stride()?;
                 next_check = self.looked + LOOKS_A_CHECK;
             }
-            while self.highest > 0 && self.heads[self.highest] == NONE {
+            while self.highest > 0 && self.heads[self.highest].is_none() {
                 self.highest -= 1;
             }
-            let root = self.heads[self.highest];
-            if root == NONE {
+            let Some(root) = self.heads[self.highest] else {
                 break;
-            }
+            };
             // A root has no siblings, so that `next` is free to link its bucket.
-            self.heads[self.highest] = self.kin[wide(root)].next;
+            self.heads[self.highest] = self.kin[root.index()].next;
             // Above a gap no way leads down: what is there waits for exact labels.
-            if self.network.labels[wide(root)] <= self.gap {
-                self.grow(wide(root));
+            if self.network.labels[root.index()] <= self.gap {
+                self.grow(root);
             }
         }
         Ok(())
@@ -114,22 +113,22 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
 
     /// What a root has to give away.
     #[inline(always)]
-    fn amount(&self, root: usize) -> N {
-        active_amount::<N, PULL>(self.network.nodes[root].balance)
+    fn amount(&self, root: PieceNodeId) -> N {
+        active_amount::<N, PULL>(self.network.nodes[root.index()].balance)
     }
 
     /// Puts a root with something to give into the bucket of its label.
     #[inline(always)]
-    fn activate(&mut self, root: usize) {
-        let label = wide(self.network.labels[root]);
-        self.kin[root].next = self.heads[label];
-        self.heads[label] = narrow(root);
+    fn activate(&mut self, root: PieceNodeId) {
+        let label = wide(self.network.labels[root.index()]);
+        self.kin[root.index()].next = self.heads[label];
+        self.heads[label] = Some(root);
         self.highest = self.highest.max(label);
     }
 
     /// Hangs the tree of `root` into another one label down, or lifts what cannot go there.
-    fn grow(&mut self, root: usize) {
-        let label = self.network.labels[root];
+    fn grow(&mut self, root: PieceNodeId) {
+        let label = self.network.labels[root.index()];
         let mut u = root;
         // Labels do not fall towards the leaves: the nodes that share the root's label hang together at its top. They are walked
         // through depth first, by the links of the tree instead of a stack.
@@ -139,15 +138,15 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
                 self.send(root);
                 return;
             }
-            let mut child = self.kin[u].child;
+            let mut child = self.kin[u.index()].child;
             loop {
-                while child != NONE && self.network.labels[wide(child)] != label {
-                    child = self.kin[wide(child)].next;
+                while let Some(next) = child {
+                    if self.network.labels[next.index()] == label {
+                        u = next;
+                        continue 'node;
+                    }
+                    child = self.kin[next.index()].next;
                     self.looked += 1;
-                }
-                if child != NONE {
-                    u = wide(child);
-                    continue 'node;
                 }
                 // Neither it nor anything below it with its label has a way down.
                 self.lift(u, label);
@@ -158,41 +157,43 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
                     }
                     return;
                 }
-                child = self.kin[u].next;
-                u = self.parent(u);
+                child = self.kin[u.index()].next;
+                // Only roots have no parent.
+                u = self.parent(u).unwrap_or(root);
             }
         }
     }
 
     #[inline(always)]
-    fn parent(&self, u: usize) -> usize {
-        wide(self.network.slots[wide(self.kin[u].parent)].to)
+    fn parent(&self, u: PieceNodeId) -> Option<PieceNodeId> {
+        let slot = self.kin[u.index()].parent?;
+        Some(self.network.slots[slot.index()].to)
     }
 
     /// The next slot of `u` with room that leads one label down.
     #[inline(always)]
-    fn way_down(&mut self, u: usize, label: u32) -> Option<usize> {
+    fn way_down(&mut self, u: PieceNodeId, label: u32) -> Option<SlotId> {
         if label == 0 {
             return None;
         }
         let first = self.network.needs(u).start;
         // Slots before the cursor led nowhere with this label: they are not looked at again before it changes.
-        let start = first + wide(self.network.nodes[u].cursor);
+        let start = first + wide(self.network.nodes[u.index()].cursor);
         let labels = &self.network.labels;
         let slots = &self.network.slots[start..self.network.dependants(u).end];
         let leads_down = |arc: &Slot<N>| {
             // `NONE` wraps to 0, which no label that is asked for is.
-            labels[wide(arc.to)].wrapping_add(1) == label
+            labels[arc.to.index()].wrapping_add(1) == label
                 && (is_unlimited::<PULL>(u, arc.to) || arc.flow > N::ZERO)
         };
         let found = slots.iter().position(leads_down);
         let passed = found.unwrap_or(slots.len());
         self.looked += passed + 1;
-        self.network.nodes[u].cursor += narrow(passed);
-        found.map(|_| start + passed)
+        self.network.nodes[u.index()].cursor += narrow(passed);
+        found.map(|_| SlotId::new(start + passed))
     }
 
-    fn lift(&mut self, u: usize, label: u32) {
+    fn lift(&mut self, u: PieceNodeId, label: u32) {
         self.counts[wide(label)] -= 1;
         if self.counts[wide(label)] == 0 {
             // The gap heuristic: labels fall by one along a way to a deficit, so no way leads across a label that
@@ -200,69 +201,69 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
             self.gap = self.gap.min(label);
         }
         self.counts[wide(label) + 1] += 1;
-        self.network.labels[u] = label + 1;
-        self.network.nodes[u].cursor = 0;
+        self.network.labels[u.index()] = label + 1;
+        self.network.nodes[u.index()].cursor = 0;
         self.looked += 1;
     }
 
     /// Makes `u` the root of its tree and hangs it where `slot` leads.
-    fn hang(&mut self, u: usize, slot: usize) {
+    fn hang(&mut self, u: PieceNodeId, slot: SlotId) {
         // Turns the path from `u` to its old root round, arc by arc.
         let (mut u, mut slot) = (u, slot);
         loop {
-            let above = self.kin[u].parent;
+            let above = self.kin[u.index()].parent;
             self.cut_off(u);
             self.join(u, slot);
             self.looked += 1;
-            if above == NONE {
+            let Some(above) = above else {
                 return;
-            }
-            let arc = self.network.slots[wide(above)];
-            (u, slot) = (wide(arc.to), wide(arc.mate));
+            };
+            let arc = self.network.slots[above.index()];
+            (u, slot) = (arc.to, arc.mate);
         }
     }
 
     /// Makes `u` the first child of the node that `slot` leads to.
-    fn join(&mut self, u: usize, slot: usize) {
-        let parent = wide(self.network.slots[slot].to);
-        let next = self.kin[parent].child;
-        let kin = &mut self.kin[u];
-        kin.parent = narrow(slot);
-        kin.previous = NONE;
+    fn join(&mut self, u: PieceNodeId, slot: SlotId) {
+        let parent = self.network.slots[slot.index()].to;
+        let next = self.kin[parent.index()].child;
+        let kin = &mut self.kin[u.index()];
+        kin.parent = Some(slot);
+        kin.previous = None;
         kin.next = next;
-        if next != NONE {
-            self.kin[wide(next)].previous = narrow(u);
+        if let Some(next) = next {
+            self.kin[next.index()].previous = Some(u);
         }
-        self.kin[parent].child = narrow(u);
+        self.kin[parent.index()].child = Some(u);
     }
 
     /// Makes `u` a root, with all that is below it.
-    fn cut_off(&mut self, u: usize) {
-        let kin = self.kin[u];
-        if kin.parent == NONE {
+    fn cut_off(&mut self, u: PieceNodeId) {
+        let kin = self.kin[u.index()];
+        let Some(parent) = kin.parent else {
             return;
-        }
+        };
         match kin.previous {
-            NONE => {
-                let parent = self.parent(u);
-                self.kin[parent].child = kin.next;
+            None => {
+                let parent = self.network.slots[parent.index()].to;
+                self.kin[parent.index()].child = kin.next;
             }
-            previous => self.kin[wide(previous)].next = kin.next,
+            Some(previous) => self.kin[previous.index()].next = kin.next,
         }
-        if kin.next != NONE {
-            self.kin[wide(kin.next)].previous = kin.previous;
+        if let Some(next) = kin.next {
+            self.kin[next.index()].previous = kin.previous;
         }
-        self.kin[u].parent = NONE;
+        self.kin[u.index()].parent = None;
     }
 
     /// Sends all that `from` has, which was a root till now, to the root of its tree.
-    fn send(&mut self, from: usize) {
+    fn send(&mut self, from: PieceNodeId) {
         let mut left = self.amount(from);
-        self.network.nodes[from].balance = N::ZERO;
+        self.network.nodes[from.index()].balance = N::ZERO;
         let mut u = from;
-        while self.kin[u].parent != NONE {
+        while let Some(slot) = self.kin[u.index()].parent {
             self.looked += 1;
-            let slot = wide(self.kin[u].parent);
+            let slot = slot.index();
             let arc = self.network.slots[slot];
             // Towards a need any amount may go; back along an arc, no more than flows there.
             if is_unlimited::<PULL>(u, arc.to) {
@@ -273,7 +274,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
                 // The arc is exhausted. What is behind it keeps the rest as a tree of its own.
                 if amount < left {
                     self.cut_off(u);
-                    self.network.nodes[u].balance = active_amount::<N, PULL>(left - amount);
+                    self.network.nodes[u.index()].balance = active_amount::<N, PULL>(left - amount);
                     self.activate(u);
                     left = amount;
                     if left == N::ZERO {
@@ -281,10 +282,10 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
                     }
                 }
             }
-            u = wide(arc.to);
+            u = arc.to;
         }
         let before = self.amount(u);
-        self.network.nodes[u].balance += active_amount::<N, PULL>(left);
+        self.network.nodes[u.index()].balance += active_amount::<N, PULL>(left);
         // Else it stands in its bucket already, or still has a deficit.
         if before <= N::ZERO && before + left > N::ZERO {
             self.activate(u);
@@ -295,6 +296,6 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
 /// Whether any amount may move from `u` to its neighbour: towards a need when pushing, towards a dependant when
 /// pulling. Needs have smaller numbers than their dependants.
 #[inline(always)]
-fn is_unlimited<const PULL: bool>(u: usize, neighbour: u32) -> bool {
-    ((wide(neighbour)) < u) != PULL
+fn is_unlimited<const PULL: bool>(u: PieceNodeId, neighbour: PieceNodeId) -> bool {
+    (neighbour < u) != PULL
 }

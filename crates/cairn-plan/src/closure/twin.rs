@@ -2,12 +2,13 @@
 
 use super::gain::Gain;
 use super::graph::ClosureGraph;
+use super::ids::GraphNodeId;
 use std::collections::VecDeque;
 
 /// The finest links of the chain: their gains and closure nodes.
-pub(super) fn twin_chain(graph: &ClosureGraph) -> Vec<(Gain, Vec<u32>)> {
+pub(super) fn twin_chain(graph: &ClosureGraph) -> Vec<(Gain, Vec<GraphNodeId>)> {
     let mut links = Vec::new();
-    let mut stack = vec![(0..graph.len() as u32).collect::<Vec<u32>>()];
+    let mut stack = vec![(0..graph.len()).map(GraphNodeId::new).collect::<Vec<_>>()];
     while let Some(piece) = stack.pop() {
         if piece.is_empty() {
             continue;
@@ -19,7 +20,7 @@ pub(super) fn twin_chain(graph: &ClosureGraph) -> Vec<(Gain, Vec<u32>)> {
         }
         let mut flow = Flow::new(graph, &piece, total);
         while flow.augment() {}
-        let first: Vec<u32> = flow.reached_from_source(&piece);
+        let first = flow.reached_from_source(&piece);
         if first.is_empty() {
             links.extend(flow.components(graph, &piece));
         } else {
@@ -32,11 +33,11 @@ pub(super) fn twin_chain(graph: &ClosureGraph) -> Vec<(Gain, Vec<u32>)> {
     links
 }
 
-fn gain(graph: &ClosureGraph, nodes: &[u32]) -> Gain {
+fn gain(graph: &ClosureGraph, nodes: &[GraphNodeId]) -> Gain {
     (nodes.iter()).fold(Gain::ZERO, |sum, &u| {
         sum + Gain {
-            reward: graph.reward[u as usize],
-            cost: graph.cost[u as usize],
+            reward: graph.reward[u.index()],
+            cost: graph.cost[u.index()],
         }
     })
 }
@@ -47,13 +48,13 @@ struct Flow {
 }
 
 impl Flow {
-    fn new(graph: &ClosureGraph, piece: &[u32], total: Gain) -> Flow {
+    fn new(graph: &ClosureGraph, piece: &[GraphNodeId], total: Gain) -> Flow {
         let n = piece.len() + 2;
         let mut left = vec![vec![0; n]; n];
-        let place = |u: u32| piece.iter().position(|&x| x == u).map(|i| i + 2);
+        let place = |u: GraphNodeId| piece.iter().position(|&x| x == u).map(|i| i + 2);
         for (i, &u) in piece.iter().enumerate() {
-            let reward = i128::from(graph.reward[u as usize]) * i128::from(total.cost);
-            let cost = i128::from(graph.cost[u as usize]) * i128::from(total.reward);
+            let reward = i128::from(graph.reward[u.index()]) * i128::from(total.cost);
+            let cost = i128::from(graph.cost[u.index()]) * i128::from(total.reward);
             left[0][i + 2] = reward;
             left[i + 2][1] = cost;
         }
@@ -103,16 +104,20 @@ impl Flow {
         from
     }
 
-    fn reached_from_source(&self, piece: &[u32]) -> Vec<u32> {
+    fn reached_from_source(&self, piece: &[GraphNodeId]) -> Vec<GraphNodeId> {
         let from = self.search();
-        let reached = |&(i, _): &(usize, &u32)| from[i + 2].is_some();
+        let reached = |&(i, _): &(usize, &GraphNodeId)| from[i + 2].is_some();
         let nodes = piece.iter().enumerate().filter(reached);
         nodes.map(|(_, &u)| u).collect()
     }
 
     /// Strong components of the residual graph, by mutual reachability; what neither costs nor earns is left to
     /// the caller's taste, so it is put with the component before it, as the chain does.
-    fn components(&self, graph: &ClosureGraph, piece: &[u32]) -> Vec<(Gain, Vec<u32>)> {
+    fn components(
+        &self,
+        graph: &ClosureGraph,
+        piece: &[GraphNodeId],
+    ) -> Vec<(Gain, Vec<GraphNodeId>)> {
         let n = piece.len();
         let mut reach = vec![vec![false; n]; n];
         for i in 0..n {
@@ -138,7 +143,7 @@ impl Flow {
         groups.sort_by_key(|g| reach[g[0]].iter().filter(|&&r| r).count());
         (groups.into_iter())
             .map(|group| {
-                let nodes: Vec<u32> = group.into_iter().map(|i| piece[i]).collect();
+                let nodes: Vec<GraphNodeId> = group.into_iter().map(|i| piece[i]).collect();
                 (gain(graph, &nodes), nodes)
             })
             .collect()

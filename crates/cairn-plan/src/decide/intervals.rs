@@ -63,14 +63,21 @@ impl Intervals {
             refusal: None,
         };
         let mut work = work.part(SUMS);
-        for j in 0..count {
-            intervals.append(j, solved, chain, &mut work);
+        for interval in (0..count).map(IntervalId::new) {
+            intervals.append(interval, solved, chain, &mut work);
         }
         intervals
     }
 
-    /// Merges the components of interval `j`, bounds their sum, and notes why it refuses, if that is the smallest reason.
-    fn append(&mut self, j: usize, solved: &Solved, chain: &StrictChain, work: &mut Work<'_>) {
+    /// Merges the components of an interval, bounds their sum, and notes why it refuses, if that is the smallest reason.
+    fn append(
+        &mut self,
+        interval: IntervalId,
+        solved: &Solved,
+        chain: &StrictChain,
+        work: &mut Work<'_>,
+    ) {
+        let j = interval.index();
         let (from, base) = (self.start[j], self.base[j]);
         let parts = &self.parts[j];
         self.start.push(from + self.tasks[j].len());
@@ -106,7 +113,7 @@ impl Intervals {
             let sum = sum.as_ref().filter(|_| all_admit)?;
             let step = (0..reached.len()).find(|&t| reached[t] != gained(sum[t]))?;
             Some(Refusal::Sum {
-                interval: IntervalId::new(j),
+                interval,
                 from,
                 to: self.start[j + 1],
                 step: from + step,
@@ -142,7 +149,7 @@ impl Intervals {
         let all = (0..self.inside.len()).filter(crosses);
         // Prefer one whose set can be shown.
         let step = all.min_by_key(|&t| (found.set(t).is_none(), t))?;
-        let j = self.start.partition_point(|&s| s <= step) - 1;
+        let interval = IntervalId::new(self.start.partition_point(|&s| s <= step) - 1);
         // The empty set and the full one are in nobody's way.
         let corner = |at: usize| {
             (0 < at && at + 1 < self.start.len()).then(|| Corner {
@@ -151,10 +158,10 @@ impl Intervals {
             })
         };
         Some(Crossing {
-            before: corner(j),
-            after: corner(j + 1),
+            before: corner(interval.index()),
+            after: corner(interval.index() + 1),
             step,
-            interval: IntervalId::new(j),
+            interval,
             gain: found.gain(step),
             set: found.set(step).map(<[TaskId]>::to_vec),
             inside: self.inside[step],

@@ -112,25 +112,24 @@ impl<'a> Space<'a> {
         self.closure.chunks_exact(self.words)
     }
 
-    fn rewards_of(&self, v: usize) -> &[RewardId] {
-        self.component.rewards_of(NodeId::new(v))
-    }
-
     /// By reward: how many of its needs a state lacks. Reads the smaller of what is executed and what is not.
     fn find_missing(&self, state: &[u64], missing: &mut [u32]) {
         let nodes = self.component.nodes();
         // Count down from all needs, or up from none: whichever has fewer nodes to look at.
         if 2 * count(state) < nodes {
             missing.copy_from_slice(&self.needs);
-            members(state.iter().copied()).for_each(|v| {
-                let rewards = self.rewards_of(v).iter();
-                rewards.for_each(|r| missing[r.index()] -= 1);
-            });
+            members(state.iter().copied())
+                .map(NodeId::new)
+                .for_each(|v| {
+                    let rewards = self.component.rewards_of(v).iter();
+                    rewards.for_each(|r| missing[r.index()] -= 1);
+                });
         } else {
             missing.fill(0);
             let others = members(state.iter().map(|word| !word));
-            others.take_while(|&v| v < nodes).for_each(|v| {
-                let rewards = self.rewards_of(v).iter();
+            let others = others.take_while(|&v| v < nodes).map(NodeId::new);
+            others.for_each(|v| {
+                let rewards = self.component.rewards_of(v).iter();
                 rewards.for_each(|r| missing[r.index()] += 1);
             });
         }
@@ -366,8 +365,8 @@ impl<'a> Space<'a> {
         let mut total = gain;
         let mut touched = 0;
         let added = to.iter().zip(&*from).map(|(to, from)| to & !from);
-        members(added).for_each(|v| {
-            let rewards = self.rewards_of(v);
+        members(added).map(NodeId::new).for_each(|v| {
+            let rewards = self.component.rewards_of(v);
             touched += long(rewards.len());
             for &q in rewards {
                 let (tick, met) = &mut met[q.index()];

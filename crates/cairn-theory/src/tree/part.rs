@@ -1,7 +1,12 @@
 //! Cuts a forest into connected parts after some sources were executed. Knows no profiles.
 
 use crate::Bipartite;
-use cairn_kernel::{NONE, narrow, wide};
+use cairn_kernel::{ids, narrow, wide};
+
+ids! {
+    /// A source of a part.
+    PartSourceId,
+}
 
 /// What has become of a source of the whole.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,14 +32,14 @@ pub(super) fn parts(block: &Bipartite, stage: &[Stage]) -> Vec<Part> {
         parents.filter(|&u| stage[wide(u)] != Stage::Executed)
     };
     // One list for all parts: a source is in one of them only.
-    let mut source_name = vec![NONE; block.sources()];
+    let mut source_name: Vec<Option<PartSourceId>> = vec![None; block.sources()];
     let mut seen_sink = vec![false; block.sinks()];
     let mut found = Vec::new();
     for start in 0..narrow(block.sources()) {
-        if stage[wide(start)] != Stage::Now || source_name[wide(start)] != NONE {
+        if stage[wide(start)] != Stage::Now || source_name[wide(start)].is_some() {
             continue;
         }
-        source_name[wide(start)] = 0;
+        source_name[wide(start)] = Some(PartSourceId::new(0));
         let mut names = vec![start];
         let mut arcs = Vec::new();
         let (mut sinks, mut next) = (0, 0);
@@ -48,12 +53,11 @@ pub(super) fn parts(block: &Bipartite, stage: &[Stage]) -> Vec<Part> {
                     continue;
                 }
                 for parent in waits_for(v) {
-                    let name = &mut source_name[wide(parent)];
-                    if *name == NONE {
-                        *name = narrow(names.len());
+                    let name = source_name[wide(parent)].get_or_insert_with(|| {
                         names.push(parent);
-                    }
-                    arcs.push((*name, sinks));
+                        PartSourceId::new(names.len() - 1)
+                    });
+                    arcs.push((narrow(name.index()), sinks));
                 }
                 sinks += 1;
             }
