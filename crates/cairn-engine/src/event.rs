@@ -35,7 +35,7 @@ impl Cause {
     }
 }
 
-/// How an attempt ended.
+/// How an attempt ended, as whoever made it tells: nobody tells that he was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {

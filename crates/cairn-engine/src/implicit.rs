@@ -2,14 +2,10 @@
 //! no leases and no order.
 
 use crate::{Illegal, Position, Task};
-use cairn_theory::families::Family;
+use cairn_theory::families::{ENDLESS, Family};
 use cairn_theory::game::{Move, Standing};
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
-
-/// How many tasks a family has that never ends, where it is packed.
-// No family is that large: steps are numbers of 64 bits, from 0 on, and the one after the last of them must be one, too.
-const ENDLESS: u64 = u64::MAX;
 
 /// A family whose tasks are numbered by the steps of its order.
 pub trait Shape: Send + Sync {

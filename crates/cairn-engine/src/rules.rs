@@ -90,6 +90,9 @@ fn column<T: Copy>(column: &[T], task: Task) -> Option<T> {
 }
 
 impl Rules {
+    /// So many [`Rules::losses`] that no task is given up because workers are gone.
+    pub const ANY_LOSSES: u32 = u32::MAX;
+
     /// Which needs a task has, as long as no limit of it grew.
     pub fn class(&self, task: Task) -> ClassId {
         column(&self.class_of, task).unwrap_or_default()

@@ -39,14 +39,14 @@ pub struct Job {
     /// Where it ran.
     pub host: Option<String>,
     /// How it ended.
-    pub end: Ended,
+    pub end: AttemptEnd,
 }
 
-/// How an attempt ended.
+/// How an attempt ended, as logs tell it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum AttemptEnd {
     /// With a result.
-    Done,
+    Executed,
     /// Without one, by its own fault.
     Failed,
     /// Its worker went away.
@@ -62,7 +62,7 @@ impl Job {
             seconds,
             start: None,
             host: None,
-            end: Ended::Done,
+            end: AttemptEnd::Executed,
         }
     }
 }

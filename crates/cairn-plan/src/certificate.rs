@@ -3,13 +3,13 @@
 use crate::decide::{self, IntervalId, Refusal};
 use crate::hull::{Hull, hull, upper_bound};
 use crate::hull_proof::{PieceProof, certify};
-use crate::plan::{Evidence, Plan};
+use crate::plan::{Basis, Plan};
 use crate::{CertificateError, Verdict, Weights};
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_kernel::{Stopped, Work, long, narrow, places};
 use cairn_verify::{
-    self as written, Blocks, Certificate, Corner, Corners, Fingerprint, Foreseen, Piece, Search,
-    VERSION, Witness,
+    self as written, Blocks, Certificate, Corner, Corners, Fingerprint, Foreseen, Piece,
+    SearchRecord, VERSION, Witness,
 };
 
 /// The certificate of a plan of this flow's dag.
@@ -126,10 +126,8 @@ fn claims(flow: &Flow, plan: &Plan, by_hull: &[u32], place: &[u32]) -> Certifica
         Verdict::Suboptimal | Verdict::Open => written::Verdict::Open,
     };
     let counts = |curve: &[u32]| curve.iter().map(|&e| u64::from(e)).collect();
-    let blocks = match plan.evidence {
-        Evidence::Linearization { .. } | Evidence::Merge { .. } => {
-            Some(blocks(flow.dag(), plan, place))
-        }
+    let blocks = match plan.basis {
+        Basis::Linearization { .. } | Basis::Merge { .. } => Some(blocks(flow.dag(), plan, place)),
         _ => None,
     };
     let search = (blocks.is_none()).then(|| search(plan, &bound, by_hull));
@@ -213,11 +211,11 @@ fn blocks(dag: &Dag, plan: &Plan, place: &[u32]) -> Blocks {
     }
 }
 
-fn search(plan: &Plan, bound: &[u32], by_hull: &[u32]) -> Search {
+fn search(plan: &Plan, bound: &[u32], by_hull: &[u32]) -> SearchRecord {
     let lower = |&(t, &b): &(usize, &u32)| b < by_hull[t];
     let search = plan.search.as_ref();
     let methods = search.map_or(&[][..], |s| &s.methods);
-    Search {
+    SearchRecord {
         bounds: (bound.iter().enumerate().filter(lower))
             .map(|(t, &b)| (long(t), u64::from(b)))
             .collect(),
@@ -231,8 +229,8 @@ fn search(plan: &Plan, bound: &[u32], by_hull: &[u32]) -> Search {
 fn refusal(flow: &Flow, plan: &Plan) -> written::Refusal {
     // Corners of an incomplete hull are corners, but perhaps not neighbouring ones.
     let is_complete = plan.search.as_ref().is_some_and(|s| s.is_hull_complete);
-    match &plan.evidence {
-        Evidence::Refusal(Refusal::Crossing(crossing)) if is_complete => {
+    match &plan.basis {
+        Basis::Refusal(Refusal::Crossing(crossing)) if is_complete => {
             let corner = |c: &decide::Corner| Corner {
                 vertex: long(c.step),
                 vertex_set: names(flow, &c.set),
@@ -252,7 +250,7 @@ fn refusal(flow: &Flow, plan: &Plan) -> written::Refusal {
                 }),
             }
         }
-        Evidence::Refusal(Refusal::Component {
+        Basis::Refusal(Refusal::Component {
             from,
             to,
             tasks,
@@ -266,11 +264,11 @@ fn refusal(flow: &Flow, plan: &Plan) -> written::Refusal {
             method: (*method).to_owned(),
             states: *states,
         },
-        Evidence::Refusal(Refusal::Sum { from, to, .. }) if is_complete => written::Refusal::Sum {
+        Basis::Refusal(Refusal::Sum { from, to, .. }) if is_complete => written::Refusal::Sum {
             from: long(*from),
             to: long(*to),
         },
-        Evidence::Blocks => written::Refusal::Asserted {
+        Basis::Blocks => written::Refusal::Asserted {
             reason: (plan.obstacle_words(|tasks| first_names(flow, tasks)))
                 .expect("blocks are in the way"),
         },

@@ -41,7 +41,7 @@ pub use decide::{ComponentId, Conflict, Corner, Crossing, IntervalId, Pair, Refu
 pub use error::{CertificateError, HullError};
 pub use hull::{Hull, Vertex, hull};
 pub use pace::nanoseconds_to_finish;
-pub use plan::{Evidence, Plan, PlanEffort, SearchRecord, plan};
+pub use plan::{Basis, Plan, PlanEffort, SearchRecord, plan};
 pub use ties::{Ties, break_ties};
 pub use weighted::{OverWork, weighted_order};
 pub use weights::{WeightError, Weights};

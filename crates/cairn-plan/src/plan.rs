@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 
 /// What proves a verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Evidence {
+pub enum Basis {
     /// A ▷-linear composition of blocks: so many ranks of them (\[MRY06\], Theorem 7).
     Linearization {
         /// Ranks under ▷.
@@ -36,17 +36,17 @@ pub enum Evidence {
     Nothing,
 }
 
-impl Evidence {
+impl Basis {
     /// The word for it in JSON, if there is a proof: what kind of argument it is.
     pub fn name(&self) -> Option<&'static str> {
         match self {
-            Evidence::Linearization { .. } => Some("linearization"),
-            Evidence::Merge { .. } | Evidence::Blocks | Evidence::Refusal(Refusal::Sum { .. }) => {
+            Basis::Linearization { .. } => Some("linearization"),
+            Basis::Merge { .. } | Basis::Blocks | Basis::Refusal(Refusal::Sum { .. }) => {
                 Some("merge")
             }
-            Evidence::Bound | Evidence::Refusal(Refusal::Crossing(_)) => Some("bound"),
-            Evidence::Refusal(Refusal::Component { .. }) => Some("exhaustive"),
-            Evidence::Nothing => None,
+            Basis::Bound | Basis::Refusal(Refusal::Crossing(_)) => Some("bound"),
+            Basis::Refusal(Refusal::Component { .. }) => Some("exhaustive"),
+            Basis::Nothing => None,
         }
     }
 }
@@ -63,7 +63,7 @@ pub struct Plan<'a> {
     /// The verdict.
     pub verdict: Verdict,
     /// What proves it.
-    pub evidence: Evidence,
+    pub basis: Basis,
     /// What the theory of blocks says of the dag: a proof, or why it does not decide alone. Both keep the blocks.
     pub theory: Result<Proof<'a>, Box<Failure<'a>>>,
     /// How the hull's components were decided, when they had to be.
@@ -203,9 +203,9 @@ pub fn plan<'a>(dag: &'a Dag, effort: &PlanEffort, work: &mut Work<'_>) -> Plan<
             let ranks = proof.ranks.len();
             let profile = profile(dag, &order).expect("linearizations are topological orders");
             Plan {
-                evidence: match proof.theorem() {
-                    Theorem::Linear => Evidence::Linearization { ranks },
-                    Theorem::Strands | Theorem::Merge => Evidence::Merge { ranks },
+                basis: match proof.theorem() {
+                    Theorem::Linear => Basis::Linearization { ranks },
+                    Theorem::Strands | Theorem::Merge => Basis::Merge { ranks },
                 },
                 verdict: Verdict::Optimal,
                 bound: profile.clone(),
@@ -253,12 +253,12 @@ fn plan_by_hull<'a>(
         components: decision.components,
         methods: decision.methods,
     });
-    let (verdict, evidence) = match decision.refusal {
+    let (verdict, basis) = match decision.refusal {
         // Before any refusal: meeting the bound is a proof.
-        _ if decision.gains == decision.upper => (Verdict::Optimal, Evidence::Bound),
-        Some(refusal) => (Verdict::NoneExists, Evidence::Refusal(refusal)),
-        None if failure.proves_none() => (Verdict::NoneExists, Evidence::Blocks),
-        None => (Verdict::Open, Evidence::Nothing),
+        _ if decision.gains == decision.upper => (Verdict::Optimal, Basis::Bound),
+        Some(refusal) => (Verdict::NoneExists, Basis::Refusal(refusal)),
+        None if failure.proves_none() => (Verdict::NoneExists, Basis::Blocks),
+        None => (Verdict::Open, Basis::Nothing),
     };
     let mut order = decision.order;
     order.extend(dag.sinks());
@@ -267,7 +267,7 @@ fn plan_by_hull<'a>(
         bound: eligible(dag, &decision.upper),
         order,
         verdict,
-        evidence,
+        basis,
         theory: Err(failure),
         search,
         // One that was cut short proves less than a new one will, so certificates must not find it here.

@@ -2,7 +2,7 @@
 
 use cairn_dag::{Dag, Family, FamilyOptions, Flow};
 use cairn_oracle::{any_composite, any_dag, best_profile, ic_optimal_order};
-use cairn_plan::{CertificateError, Evidence, PlanEffort, Work, certificate, foresee, plan};
+use cairn_plan::{Basis, CertificateError, PlanEffort, Work, certificate, foresee, plan};
 use cairn_verify::{Accepted, Certificate, Refusal, Verdict, parse, verify};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -59,7 +59,7 @@ fn asserted_reasons_name_tasks() {
     ];
     let flow = Flow::numbered(&Dag::from_arcs(8, arcs.to_vec()).unwrap());
     let plan = plan(flow.dag(), &PlanEffort::quick(), &mut Work::unlimited());
-    assert_eq!(plan.evidence, Evidence::Blocks);
+    assert_eq!(plan.basis, Basis::Blocks);
     let certificate = certificate(&flow, &plan, &mut Work::unlimited()).unwrap();
     let Some(Refusal::Asserted { reason }) = &certificate.refusal else {
         panic!("{:?}", certificate.refusal);

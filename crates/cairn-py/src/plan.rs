@@ -137,7 +137,7 @@ pub(crate) fn plan<'py>(
     let dag = dag.dag.clone();
     let made = beside(py, time, move |work| {
         let plan = cairn_plan::plan(&dag, &effort, &mut work.unmetered());
-        let proof = plan.evidence.name().unwrap_or("");
+        let proof = plan.basis.name().unwrap_or("");
         // Its profile and verdict are at hand: nothing need be judged again.
         if policy == "ic" {
             return Ok((

@@ -19,7 +19,7 @@ use there::{aside, swept_from};
 pub use there::{bytes_at, delete};
 
 use crate::found::Found;
-use crate::free::{ENDLESS, free_bytes};
+use crate::free::{NO_LIMIT, free_bytes};
 use cairn_dag::TaskId;
 use cairn_engine::{Engine, Keeper, Position, Taken, Task};
 use cairn_theory::game::Standing;
@@ -136,7 +136,7 @@ pub struct Usage {
     pub reserved: u64,
     /// The most that was there or reserved at once since the start.
     pub peak: u64,
-    /// Free on the disk, when somebody looked; [`ENDLESS`] where nobody could tell.
+    /// Free on the disk, when somebody looked; [`NO_LIMIT`] where nobody could tell.
     pub free: u64,
     /// Whether the rest can go on one by one within the cap.
     pub is_safe: bool,
@@ -238,7 +238,7 @@ impl Disk {
             self.cap = Some(Watched {
                 folder,
                 most,
-                free: free.unwrap_or(ENDLESS),
+                free: free.unwrap_or(NO_LIMIT),
                 looked: None,
                 peak: 0,
             });
@@ -442,7 +442,7 @@ impl Disk {
         };
         cap.looked = Some(Instant::now());
         // Where it cannot be told, what was asked for holds.
-        cap.free = free_bytes(&cap.folder).unwrap_or(ENDLESS);
+        cap.free = free_bytes(&cap.folder).unwrap_or(NO_LIMIT);
         let there = keeper.there();
         let most = room(cap.most, there, unwritten, cap.free);
         // A new cap has all waiting tasks looked at again.

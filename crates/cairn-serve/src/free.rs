@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// As many bytes as one likes: where nothing limits them, or where nobody can tell what is free.
 // A number and no `Option`: it is only ever compared with others and told, and so is the largest limit there is.
-pub const ENDLESS: u64 = u64::MAX;
+pub const NO_LIMIT: u64 = u64::MAX;
 
 /// Bytes that anybody but the superuser can still write there. Of a folder that is not there yet, the nearest above it.
 ///

@@ -33,5 +33,5 @@ pub use disk::{
     bytes_at, delete,
 };
 pub use found::{About, Found};
-pub use free::{ENDLESS, free_bytes};
+pub use free::{NO_LIMIT, free_bytes};
 pub use past::{AttemptEnd, Past, PastAttempt, Stay, past};

@@ -7,7 +7,7 @@ use cairn_engine::{Entry, Event, Gone, Release, Task, Token, WorkerId};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-/// How an attempt ended.
+/// How an attempt ended, as the store of a run tells it: `AttemptEnd` of the logs, which no server reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptEnd {
     /// It came back well.

@@ -76,7 +76,7 @@ impl<'a> Driven<'a> {
         let rules = Rules {
             // Nobody is lost by silence, however long a task takes, and no task is given up.
             silence: Span::EVER,
-            losses: u32::MAX,
+            losses: Rules::ANY_LOSSES,
             copies: Copies::All,
             ..Rules::default()
         };

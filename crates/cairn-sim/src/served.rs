@@ -139,7 +139,7 @@ impl<'d> Served<'d> {
         let expected = expected(seconds.collect(), &knows.kinds);
         let rules = Rules {
             // Nobody is given up because somebody is gone.
-            losses: u32::MAX,
+            losses: Rules::ANY_LOSSES,
             copies: match knows.copies {
                 true => Copies::All,
                 false => Copies::Never,

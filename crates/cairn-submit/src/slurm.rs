@@ -21,7 +21,7 @@ mod space;
 mod tools;
 mod window;
 
-pub use cluster::{Cluster, Exit, Listed, Order, Submitted};
+pub use cluster::{Cluster, Exit, Listed, Sbatch, Submitted};
 pub use crew::{CREW_JOURNAL, Crew, CrewError, crew, submit_crew};
 pub use journal::{Event, Journal, JournalError};
 pub use options::{Instead, OptionError, check};

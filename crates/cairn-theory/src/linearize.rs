@@ -2,7 +2,7 @@
 //! other way to schedule.
 
 use crate::merge::largest_merge;
-use crate::ranks::{Admission, Class, ClassId, NoChain, Rank, chain};
+use crate::ranks::{Class, ClassId, NoChain, Rank, SumProof, chain};
 use crate::split::BlockId;
 use crate::survey::{Solution, Survey, SurveyEffort};
 use cairn_dag::{Dag, TaskId};
@@ -53,7 +53,7 @@ impl Proof<'_> {
         match &self.ranks[..] {
             [
                 Rank::Merged {
-                    because: Admission::Strands,
+                    because: SumProof::Strands,
                     ..
                 },
             ] if is_sum(&self.survey) => Theorem::Strands,
@@ -252,7 +252,7 @@ fn ranks(
         let all = (0..classes.len()).map(ClassId::new).collect();
         return Ok(vec![Rank::Merged {
             classes: all,
-            because: Admission::Strands,
+            because: SumProof::Strands,
         }]);
     }
     chain(&classes, work).map_err(|none| {

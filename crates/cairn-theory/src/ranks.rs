@@ -52,13 +52,13 @@ pub enum Rank {
         /// The classes.
         classes: Vec<ClassId>,
         /// Why the sum admits one.
-        because: Admission,
+        because: SumProof,
     },
 }
 
 /// Why a sum admits an IC-optimal schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Admission {
+pub enum SumProof {
     /// It is a sum of strands (\[CMR07\], Theorem 4.1).
     Strands,
     /// The largest merge of every two of its blocks attains the (max,+) convolution.
@@ -109,7 +109,7 @@ pub fn chain(classes: &[Class<'_>], work: &mut Work<'_>) -> Result<Vec<Rank>, No
         if component.members.len() > 1 || !field.may_repeat(class)? {
             // Joined in the order of tests; sorted they read as they came in.
             component.members.sort_unstable();
-            let because = field.admission(&component.members)?;
+            let because = field.why_sum(&component.members)?;
             let classes = component.members;
             ranks.push(Rank::Merged { classes, because });
             continue;
@@ -309,7 +309,7 @@ impl<'a, 'w> Field<'a, 'w> {
     }
 
     /// Why the sum of all blocks of these classes admits an IC-optimal schedule.
-    fn admission(&mut self, component: &[ClassId]) -> Result<Admission, NoChain> {
+    fn why_sum(&mut self, component: &[ClassId]) -> Result<SumProof, NoChain> {
         let (strands, others): (Vec<ClassId>, Vec<ClassId>) =
             (component.iter()).partition(|&&class| self.classes[class.index()].strands);
         for (i, &a) in others.iter().enumerate() {
@@ -324,9 +324,9 @@ impl<'a, 'w> Field<'a, 'w> {
             }
         }
         Ok(if others.is_empty() {
-            Admission::Strands
+            SumProof::Strands
         } else {
-            Admission::Convolution
+            SumProof::Convolution
         })
     }
 

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 
 ids! {
     /// A kind of one survey, in the order in which they were met.
-    pub KindId,
+    pub BlockKindId,
 }
 
 /// How much work may be spent where no near-linear method is known. Counted in steps, not seconds, so that the same
@@ -91,7 +91,7 @@ pub struct Survey<'a> {
     removed: usize,
     blocks: Decomposition,
     kinds: Vec<Kind>,
-    kind_of: Vec<KindId>,
+    kind_of: Vec<BlockKindId>,
     solution: Vec<Solution>,
     /// The sources of all blocks, block after block, those of a solved block in an IC-optimal order.
     order: Rows<TaskId>,
@@ -108,7 +108,7 @@ pub struct ClassOfBlocks {
     /// The first of them.
     pub first: BlockId,
     /// The kind of one of them; one with a closed form, if there is any.
-    pub kind: KindId,
+    pub kind: BlockKindId,
     /// Whether all of them are strands.
     pub strands: bool,
     closed_form: bool,
@@ -167,7 +167,7 @@ impl<'a> Survey<'a> {
         &self.kinds[self.kind_id(block).index()]
     }
 
-    /// All kinds met, each once, by [`KindId`].
+    /// All kinds met, each once, by [`BlockKindId`].
     pub fn kinds(&self) -> &[Kind] {
         &self.kinds
     }
@@ -198,7 +198,7 @@ impl<'a> Survey<'a> {
     }
 
     /// Where the kind of a block is in [`Survey::kinds`].
-    pub(crate) fn kind_id(&self, block: BlockId) -> KindId {
+    pub(crate) fn kind_id(&self, block: BlockId) -> BlockKindId {
         self.kind_of[block.index()]
     }
 
@@ -256,7 +256,7 @@ struct Surveyor<'a, 'w> {
     /// The block at hand, and the order of its sources that was found.
     block: Bipartite,
     order: Vec<u32>,
-    kinds: HashMap<Kind, KindId>,
+    kinds: HashMap<Kind, BlockKindId>,
     /// By kind: the class of its blocks, for kinds that determine the profile.
     class_of_kind: Vec<Option<ClassId>>,
     class_of_profile: HashMap<Box<[u32]>, ClassId>,
@@ -285,7 +285,7 @@ impl<'a, 'w> Surveyor<'a, 'w> {
     }
 
     /// Names and solves the block at hand, which is number `id`.
-    fn solve(&mut self, id: BlockId) -> (KindId, Solution) {
+    fn solve(&mut self, id: BlockId) -> (BlockKindId, Solution) {
         let (kind, strand) = recognise_block(&self.block);
         let closed_form = catalogue::order(&kind, &self.block, &mut self.order);
         let strands = kind.is_strand();
@@ -311,11 +311,11 @@ impl<'a, 'w> Surveyor<'a, 'w> {
     }
 
     /// The number of a kind, new if it was not met before.
-    fn id_of(&mut self, kind: &Kind) -> KindId {
+    fn id_of(&mut self, kind: &Kind) -> BlockKindId {
         if let Some(&known) = self.kinds.get(kind) {
             return known;
         }
-        let fresh = KindId::new(self.class_of_kind.len());
+        let fresh = BlockKindId::new(self.class_of_kind.len());
         // Not by `entry`, which would clone the kind, degrees and all, at every lookup.
         self.class_of_kind.push(None);
         self.kinds.insert(kind.clone(), fresh);
@@ -323,7 +323,7 @@ impl<'a, 'w> Surveyor<'a, 'w> {
     }
 
     /// Solves a block whose kind does not tell its profile: looked up, or else by the tree program or by search.
-    fn solve_any(&mut self, id: BlockId, kind: &Kind, number: KindId) -> Solution {
+    fn solve_any(&mut self, id: BlockId, kind: &Kind, number: BlockKindId) -> Solution {
         if self.has_failed && self.effort.give_up_early {
             self.order.clear();
             self.order.extend(0..narrow(self.block.sources()));
@@ -397,7 +397,7 @@ impl<'a, 'w> Surveyor<'a, 'w> {
     }
 
     /// The class of a profile, new if there is none yet.
-    fn class(&mut self, profile: Vec<u32>, first: BlockId, kind: KindId) -> ClassId {
+    fn class(&mut self, profile: Vec<u32>, first: BlockId, kind: BlockKindId) -> ClassId {
         let profile = profile.into_boxed_slice();
         let next = ClassId::new(self.classes.len());
         // Equal profiles are one class whatever the shape: ▷ sees nothing else.
@@ -415,7 +415,7 @@ impl<'a, 'w> Surveyor<'a, 'w> {
         class
     }
 
-    fn count(&mut self, class: ClassId, kind: KindId, closed_form: bool, strands: bool) {
+    fn count(&mut self, class: ClassId, kind: BlockKindId, closed_form: bool, strands: bool) {
         let class = &mut self.classes[class.index()];
         class.copies += 1;
         class.strands &= strands;

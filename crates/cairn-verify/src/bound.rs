@@ -2,7 +2,7 @@
 //! proved. Knows no verdict.
 
 use crate::exact::Solver;
-use crate::format::{Certificate, Search};
+use crate::format::{Certificate, SearchRecord};
 use crate::ground::{Ground, across, exact_sum, upper};
 use crate::parts::{Placed, parts};
 use crate::real::Real;
@@ -34,7 +34,7 @@ pub(crate) fn check_claimed(certificate: &Certificate, by_hull: &[u64]) -> Resul
 }
 
 /// Puts the claims of a search into the bound: each lower than what was there, in rising order of steps.
-fn lower(claimed: &mut [u64], search: &Search) -> Result<(), Rejected> {
+fn lower(claimed: &mut [u64], search: &SearchRecord) -> Result<(), Rejected> {
     let mut last = None;
     for &(t, value) in &search.bounds {
         let slot = usize::try_from(t).ok().and_then(|t| claimed.get_mut(t));

@@ -3,7 +3,7 @@
 
 use crate::accepted::{Accepted, Outcome};
 use crate::exact::Solver;
-use crate::format::{Certificate, Refusal, Search, Verdict};
+use crate::format::{Certificate, Refusal, SearchRecord, Verdict};
 use crate::ground::Ground;
 use crate::hull::{self, Hull};
 use crate::real::Real;
@@ -81,13 +81,13 @@ pub(crate) fn verify_within(
         hull.corners.len()
     )));
 
-    // `bound`: it follows from the evidence, and no set that can be executed lies above it.
-    // Before anything dear: most false bounds end here.
+    // `bound`: it is what `evidence` says (`hull`, `blocks`, and where `search` claims less), and no set that can be executed
+    // lies above it. Before anything dear: most false bounds end here.
     bound::check_claimed(certificate, &ground.by_hull())?;
     let real = real_sets(flow, certificate, &order, &hull)?;
     bound::check_against(certificate, &real, &ground)?;
 
-    // `evidence.blocks`, `evidence.search`: they make the bound lower than the hull's.
+    // `evidence.blocks`, and what `evidence.search` claims: how far the bound is proved where it is lower than the hull's.
     let best = prove_bound(certificate, &ground, &order, &mut solver, &mut accepted)?;
 
     // `verdict`, `refusal`: they fit the bound, and none exists where that is said.
@@ -163,7 +163,7 @@ fn prove_bound(
 /// What is asserted of the bound, and by what.
 fn asserted_bound(certificate: &Certificate, open: &[usize]) -> Option<String> {
     let first = open.first()?;
-    let how = |s: &Search| {
+    let how = |s: &SearchRecord| {
         let methods: Vec<String> = s.methods.iter().map(|(m, k)| format!("{m} {k}")).collect();
         format!(
             ", from {} components ({})",

@@ -10,9 +10,9 @@ use crate::width::long;
 use crate::work::Work;
 use cairn_dag::Dag;
 
-/// Anything at all.
+/// Wider than every cut that is least.
 // Above all bytes (below 2⁶⁰), and far enough from the end of 64 bits that what flows back can be added.
-const ENDLESS: u64 = u64::MAX / 4;
+const TOO_WIDE: u64 = u64::MAX / 4;
 
 /// What came of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub(crate) fn at_least(
     };
     for (parent, child) in dag.arcs() {
         // A child in X with its parent outside would cut this arc, which no least cut does: so X is closed.
-        network.join(child.index(), parent.index(), ENDLESS, 0);
+        network.join(child.index(), parent.index(), TOO_WIDE, 0);
     }
     for (number, file) in files.all.iter().enumerate() {
         let writer = file.writer.unwrap_or(source);
@@ -78,13 +78,13 @@ pub(crate) fn at_least(
         }
         network.join(writer, tasks + number, file.bytes, 0);
         for &reader in &file.readers {
-            network.join(tasks + number, reader, ENDLESS, 0);
+            network.join(tasks + number, reader, TOO_WIDE, 0);
         }
     }
     for (task, side) in side.into_iter().enumerate() {
         match side {
-            Some(true) => network.join(source, task, ENDLESS, 0),
-            Some(false) => network.join(task, sink, ENDLESS, 0),
+            Some(true) => network.join(source, task, TOO_WIDE, 0),
+            Some(false) => network.join(task, sink, TOO_WIDE, 0),
             None => (),
         }
     }

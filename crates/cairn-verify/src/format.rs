@@ -99,7 +99,7 @@ pub struct Evidence {
     pub blocks: Option<Blocks>,
     /// If present: at these steps a search found a lower bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub search: Option<Search>,
+    pub search: Option<SearchRecord>,
 }
 
 /// One piece of the hull: tasks executed and tasks made eligible, and a flow that proves that no part of the piece
@@ -132,7 +132,7 @@ pub struct Blocks {
 /// What a search says it found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Search {
+pub struct SearchRecord {
     /// (step, bound), by step.
     pub bounds: Vec<(u64, u64)>,
     /// For information: how many components were searched.

@@ -56,6 +56,6 @@ pub use fingerprint::fingerprint;
 pub use foresee::{Corners, Foreseen, foresee};
 pub use format::{
     Assumed, Blocks, Certificate, Corner, Evidence, Fingerprint, Keeping, Piece, Reason, Refusal,
-    Search, Storage, UnderCap, VERSION, Verdict, Witness, parse,
+    SearchRecord, Storage, UnderCap, VERSION, Verdict, Witness, parse,
 };
-pub use rejected::Rejected;
+pub use rejected::{Rejected, Sets};

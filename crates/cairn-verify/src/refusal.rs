@@ -6,7 +6,7 @@ use crate::format::{Corner, Refusal, Witness};
 use crate::ground::{Ground, exact_sum, upper};
 use crate::hull::Hull;
 use crate::parts::{Placed, parts, sum};
-use crate::rejected::Rejected;
+use crate::rejected::{Rejected, Sets};
 use crate::width::{long, narrow, place_of, wide};
 use crate::work::Work;
 use cairn_dag::{Dag, Flow, TaskId};
@@ -124,8 +124,8 @@ fn of_interval(parts: &[Placed], interval: u32) -> impl Iterator<Item = &Placed>
 struct Between {
     from: usize,
     to: usize,
-    /// Which sets are meant, in words.
-    sets: String,
+    /// Which sets are meant.
+    sets: Sets,
 }
 
 impl Between {
@@ -153,9 +153,9 @@ impl Between {
         let (a, b) = (corners[from].0, corners[to].0);
         Ok(Between {
             sets: match (from, to) {
-                (0, _) => format!("that lies in the only best one of {b}"),
-                (_, to) if to == last => format!("that contains the only best one of {a}"),
-                _ => format!("between the only best ones of {a} and {b}"),
+                (0, _) => Sets::Within(b),
+                (_, to) if to == last => Sets::Containing(a),
+                _ => Sets::Between(a, b),
             },
             from,
             to,
@@ -200,7 +200,7 @@ fn crossing(
     if let Some(witness) = witness
         && is_between(named(ground.flow, &witness.set)?)
     {
-        return Err(Rejected::WitnessNotInTheWay(between.sets.clone()));
+        return Err(Rejected::WitnessNotInTheWay(between.sets));
     }
     let best = (witness.map(|w| w.gain))
         .or_else(|| exact_sum(&ground.whole, solver).map(|best| best[place_of(step)]));
@@ -226,7 +226,7 @@ fn crossing(
     match exact_sum(&together, solver) {
         Some(gains) if is_below(&gains) => Ok(Outcome::Proved(claim)),
         // Exact, so the claim is false: some set between the corners is as good.
-        Some(_) if best.is_some() => Err(Rejected::SetInTheWay(step, between.sets.clone())),
+        Some(_) if best.is_some() => Err(Rejected::SetInTheWay(step, between.sets)),
         _ => Ok(Outcome::Asserted(format!(
             "{claim} ({size} tasks in {} parts)",
             together.len()

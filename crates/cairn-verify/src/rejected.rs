@@ -1,6 +1,7 @@
-//! Why a certificate is not accepted, in the order of its sections. Knows nothing but the words.
+//! Why a certificate is not accepted, in the order in which its sections are checked. Knows nothing but the words.
 
 use crate::format::{VERSION, Verdict};
+use std::fmt;
 
 /// Why a certificate is not accepted: the first reason found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -97,34 +98,6 @@ pub enum Rejected {
     #[error("the order falls short of its blocks at step {0}")]
     BelowBlocks(usize),
 
-    /// By path.
-    #[error("two tasks write '{0}'")]
-    TwoWriters(String),
-    /// By path.
-    #[error("'{0}' is temporary and no task writes it")]
-    TemporaryInput(String),
-    /// By reader.
-    #[error("'{0}' reads a file and does not come after the task that writes it")]
-    ReaderBeforeWriter(String),
-    /// Sums could not be told.
-    #[error("all sizes together are 2^60 bytes or more")]
-    SizesTooLarge,
-    /// What an order needs, and what is claimed.
-    #[error("an order needs {0} bytes at the most, not {1}")]
-    OtherPeak(u64, u64),
-    /// What an order needs, and the cap.
-    #[error("an order needs {0} bytes, more than the cap of {1}")]
-    OverCap(u64, u64),
-    /// The two.
-    #[error("no order is said to need less than {0} bytes, and one needs {1}")]
-    LowerBoundAbovePeak(u64, u64),
-    /// The bound.
-    #[error("that no order needs less than {0} bytes does not follow from the reason")]
-    LowerBoundTooHigh(u64),
-    /// One of the tasks of a reason.
-    #[error("'{0}' comes before or after another task of the reason, or needs what must be out")]
-    NotIndependent(String),
-
     /// The verdict asks for another bound, or for a refusal, or for none.
     #[error("the verdict '{0}' does not fit bound, profile and refusal")]
     VerdictUnfit(Verdict),
@@ -155,10 +128,10 @@ pub enum Rejected {
     CornerNotInTheWay(u64, u64),
     /// Which sets the reason speaks of: planners once named the wrong corner.
     #[error("the witness is itself a set {0}: {PLAN_AGAIN}")]
-    WitnessNotInTheWay(String),
+    WitnessNotInTheWay(Sets),
     /// By step, and which sets the reason speaks of.
     #[error("a set of {0} tasks {1} gains as much as the witness: {PLAN_AGAIN}")]
-    SetInTheWay(u64, String),
+    SetInTheWay(u64, Sets),
     /// The steps of the two.
     #[error("{0} and {1} are no neighbouring corners of the hull")]
     CornersNotNeighbours(u64, u64),
@@ -171,7 +144,56 @@ pub enum Rejected {
     /// How many parts there are, and between which steps.
     #[error("the {0} independent parts between steps {1} and {2} do admit an IC-optimal order")]
     PartsAdmit(usize, u64, u64),
+
+    /// By path.
+    #[error("two tasks write '{0}'")]
+    TwoWriters(String),
+    /// By path.
+    #[error("'{0}' is temporary and no task writes it")]
+    TemporaryInput(String),
+    /// By reader.
+    #[error("'{0}' reads a file and does not come after the task that writes it")]
+    ReaderBeforeWriter(String),
+    /// Sums could not be told.
+    #[error("all sizes together are 2^60 bytes or more")]
+    SizesTooLarge,
+    /// What an order needs, and what is claimed.
+    #[error("an order needs {0} bytes at the most, not {1}")]
+    OtherPeak(u64, u64),
+    /// What an order needs, and the cap.
+    #[error("an order needs {0} bytes, more than the cap of {1}")]
+    OverCap(u64, u64),
+    /// The two.
+    #[error("no order is said to need less than {0} bytes, and one needs {1}")]
+    LowerBoundAbovePeak(u64, u64),
+    /// The bound.
+    #[error("that no order needs less than {0} bytes does not follow from the reason")]
+    LowerBoundTooHigh(u64),
+    /// One of the tasks of a reason.
+    #[error("'{0}' comes before or after another task of the reason, or needs what must be out")]
+    NotIndependent(String),
 }
 
 /// What to do with a certificate that names the wrong corner: planners once did.
 const PLAN_AGAIN: &str = "the reason names the wrong corner, plan again";
+
+/// Which sets a reason speaks of, by the corners of the hull that they lie at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sets {
+    /// Those in the only best set of this size.
+    Within(u64),
+    /// Those that contain the only best set of this size.
+    Containing(u64),
+    /// Those that contain the first and lie in the second.
+    Between(u64, u64),
+}
+
+impl fmt::Display for Sets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Sets::Within(to) => write!(f, "that lies in the only best one of {to}"),
+            Sets::Containing(from) => write!(f, "that contains the only best one of {from}"),
+            Sets::Between(from, to) => write!(f, "between the only best ones of {from} and {to}"),
+        }
+    }
+}

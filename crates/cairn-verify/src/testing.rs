@@ -2,7 +2,7 @@
 
 use crate::fingerprint;
 use crate::format::{
-    Certificate, Corner, Evidence, Piece, Refusal, Search, VERSION, Verdict, Witness,
+    Certificate, Corner, Evidence, Piece, Refusal, SearchRecord, VERSION, Verdict, Witness,
 };
 use cairn_dag::{Dag, Flow, FlowBuilder, TaskId};
 use cairn_oracle::{
@@ -91,7 +91,7 @@ impl Known {
             evidence: Evidence {
                 hull: pieces(self.dag(), &self.corners, order),
                 blocks: None,
-                search: (!bounds.is_empty()).then(|| Search {
+                search: (!bounds.is_empty()).then(|| SearchRecord {
                     bounds,
                     components: 1,
                     methods: Vec::new(),

@@ -1,6 +1,6 @@
 //! Every way to reject a certificate, reached by a lie and told in just these words.
 
-use crate::format::{Blocks, Certificate, Refusal, Search};
+use crate::format::{Blocks, Certificate, Refusal, SearchRecord};
 use crate::testing::Known;
 use crate::tests::{bounds, by_blocks, some_dag, some_order};
 use crate::verify;
@@ -105,7 +105,7 @@ fn a_wrong_hull_is_rejected_in_these_words() {
 #[test]
 fn a_wrong_bound_or_verdict_is_rejected_in_these_words() {
     let search = |bounds: &[(u64, u64)]| {
-        Some(Search {
+        Some(SearchRecord {
             bounds: bounds.to_vec(),
             components: 1,
             methods: Vec::new(),

@@ -9,9 +9,8 @@ use crate::plural::counted;
 use crate::screen;
 use crate::states;
 use cairn_dag::{Flow, kind_of_word};
-use cairn_formats::times::{self, Assigned, Ended, Fitted, Job, Log, LogFormat, Stay};
+use cairn_formats::times::{self, Assigned, AttemptEnd, Fitted, Job, Log, LogFormat, Stay};
 use cairn_formats::{ReadLimits, Report};
-use cairn_serve::AttemptEnd;
 use cairn_serve::store::{FILE, StoreError};
 use cairn_sim::Spread;
 use std::path::{Path, PathBuf};
@@ -64,13 +63,13 @@ fn stored(folder: &Path) -> Result<Option<Log>, StoreError> {
             start: Some(attempt.start),
             host: Some(past.stays[attempt.stay].name.clone()),
             end: match attempt.end {
-                AttemptEnd::Executed => Ended::Done,
-                AttemptEnd::Failed => Ended::Failed,
-                AttemptEnd::Lost => Ended::Lost,
+                cairn_serve::AttemptEnd::Executed => AttemptEnd::Executed,
+                cairn_serve::AttemptEnd::Failed => AttemptEnd::Failed,
+                cairn_serve::AttemptEnd::Lost => AttemptEnd::Lost,
             },
         })
         .collect();
-    if !jobs.iter().any(|job| job.end == Ended::Done) {
+    if !jobs.iter().any(|job| job.end == AttemptEnd::Executed) {
         return Ok(None);
     }
     let stay = |stay: &cairn_serve::Stay| Stay {

@@ -1,7 +1,7 @@
 //! Times from logs for the tasks of a flow: by name, by kind of job, by the mean. Knows no format.
 
 use super::table::median;
-use super::{Ended, Log};
+use super::{AttemptEnd, Log};
 use cairn_dag::{Flow, TaskId, kind_of_word};
 use hashbrown::HashMap;
 
@@ -38,7 +38,7 @@ pub fn assign(flow: &Flow, logs: &[Log]) -> Assigned {
     let mut kinds: HashMap<&str, Vec<f64>> = HashMap::new();
     for job in logs.iter().flat_map(|log| &log.jobs) {
         // What failed or was lost ran for as long as it happened to: no measure of the task.
-        if job.end == Ended::Done {
+        if job.end == AttemptEnd::Executed {
             names.entry(&job.name).or_default().push(job.seconds);
             kinds.entry(&job.kind).or_default().push(job.seconds);
         }

@@ -1,7 +1,7 @@
 //! Job event logs of HTCondor, and the `.nodes.log` of DAGMan: an event is some lines that end with `...`.
 
 use super::dates::date;
-use super::{Ended, Job, Wrong, good, rows, wrong};
+use super::{AttemptEnd, Job, Wrong, good, rows, wrong};
 use hashbrown::HashMap;
 
 /// Whether a line begins an event: `005 (123.000.000) 2024-01-31 12:00:00 Job terminated.`
@@ -79,9 +79,9 @@ pub(super) fn read(text: &str) -> Result<Vec<Job>, Wrong> {
                 job.host = host(event.text, &body);
                 continue;
             }
-            4 | 7 | 24 => Ended::Lost,
-            5 if body.iter().any(|l| l.contains("return value 0)")) => Ended::Done,
-            5 => Ended::Failed,
+            4 | 7 | 24 => AttemptEnd::Lost,
+            5 if body.iter().any(|l| l.contains("return value 0)")) => AttemptEnd::Executed,
+            5 => AttemptEnd::Failed,
             9 | 12 => {
                 job.start = None;
                 continue;

@@ -85,7 +85,7 @@ fn one_after_the_other(stays: &[Stay]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::times::Ended;
+    use crate::times::AttemptEnd;
 
     fn job(start: f64, seconds: f64) -> Job {
         Job {
@@ -94,7 +94,7 @@ mod tests {
             seconds,
             start: Some(start),
             host: None,
-            end: Ended::Done,
+            end: AttemptEnd::Executed,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::crew::{Crew, crew};
 use super::table::{median, spread};
-use super::{Ended, Job, Log, Stay};
+use super::{AttemptEnd, Job, Log, Stay};
 use hashbrown::HashMap;
 
 /// Workers as logs show them.
@@ -43,7 +43,7 @@ pub fn fit(logs: &[Log]) -> Option<Fitted> {
     }
     let stays: Vec<Stay> = (logs.iter()).flat_map(|log| log.stays.clone()).collect();
     // Failures are the job's own fault and tell nothing of workers.
-    let lost = timed.iter().filter(|j| j.end == Ended::Lost).count();
+    let lost = timed.iter().filter(|j| j.end == AttemptEnd::Lost).count();
     let ran: f64 = timed.iter().map(|j| j.seconds).sum();
     Some(Fitted {
         slots: slots(&timed),
@@ -107,7 +107,7 @@ fn down(jobs: &[&Job]) -> Option<f64> {
             .fold(f64::INFINITY, f64::min);
         next.is_finite().then_some(next - end)
     };
-    let lost = jobs.iter().filter(|j| j.end == Ended::Lost);
+    let lost = jobs.iter().filter(|j| j.end == AttemptEnd::Lost);
     let gaps: Vec<f64> = lost.filter_map(|job| gap(&job)).collect();
     // Of hosts that came back alone: of the others nobody knows whether they ever will.
     let mean = gaps.iter().sum::<f64>() / gaps.len().max(1) as f64;
@@ -121,7 +121,7 @@ fn speed(jobs: &[&Job]) -> Option<f64> {
     const FEWEST: usize = 3;
     let done = || {
         jobs.iter()
-            .filter(|j| j.end == Ended::Done && j.seconds > 0.0)
+            .filter(|j| j.end == AttemptEnd::Executed && j.seconds > 0.0)
     };
     let mut by_kind: HashMap<&str, Vec<f64>> = HashMap::new();
     for job in done() {

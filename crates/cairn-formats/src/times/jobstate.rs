@@ -1,6 +1,6 @@
 //! `jobstate.log` of DAGMan and Pegasus: `SECONDS JOB STATE CONDOR-ID SITE …` a line.
 
-use super::{Ended, Job, Wrong, good, rows, wrong};
+use super::{AttemptEnd, Job, Wrong, good, rows, wrong};
 use hashbrown::HashMap;
 
 /// Whether it is a line of such a log.
@@ -32,7 +32,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Job>, Wrong> {
             continue;
         };
         let (name, state) = (words[1], words[2]);
-        let mut push = |start: f64, end: f64, how: Ended| {
+        let mut push = |start: f64, end: f64, how: AttemptEnd| {
             // A length below zero comes of clocks that differ: that attempt is left out.
             jobs.extend(good(end - start).map(|seconds| Job {
                 start: Some(start),
@@ -53,8 +53,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Job>, Wrong> {
             }
             "JOB_SUCCESS" | "JOB_FAILURE" => {
                 let how = match state {
-                    "JOB_SUCCESS" => Ended::Done,
-                    _ => Ended::Failed,
+                    "JOB_SUCCESS" => AttemptEnd::Executed,
+                    _ => AttemptEnd::Failed,
                 };
                 // Where no termination was told, this line is the end.
                 let span = ran.remove(name);
@@ -65,7 +65,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Job>, Wrong> {
             // Not JOB_DISCONNECTED: what reconnects goes on where it was.
             "JOB_EVICTED" | "JOB_RECONNECT_FAILED" | "SHADOW_EXCEPTION" => {
                 if let Some(start) = started.remove(name) {
-                    push(start, time, Ended::Lost);
+                    push(start, time, AttemptEnd::Lost);
                 }
             }
             _ => {}

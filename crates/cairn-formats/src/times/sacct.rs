@@ -1,7 +1,7 @@
 //! What `sacct -P` prints: columns with bars between them, named in the first line.
 
 use super::dates::{date, elapsed};
-use super::{Ended, Job, Wrong, good, rows};
+use super::{AttemptEnd, Job, Wrong, good, rows};
 use std::borrow::Cow;
 
 const CURE: &str =
@@ -118,11 +118,11 @@ impl Columns {
         // Behind the word may stand by whom: `CANCELLED by 1000`.
         let state = cell(self.state).split_whitespace().next();
         let end = match state.unwrap_or("COMPLETED") {
-            "" | "COMPLETED" => Ended::Done,
+            "" | "COMPLETED" => AttemptEnd::Executed,
             // Ended by the cluster, not by the job: these tell how long workers stay.
-            "NODE_FAIL" | "PREEMPTED" | "BOOT_FAIL" | "REVOKED" | "REQUEUED" => Ended::Lost,
+            "NODE_FAIL" | "PREEMPTED" | "BOOT_FAIL" | "REVOKED" | "REQUEUED" => AttemptEnd::Lost,
             "PENDING" | "RUNNING" | "SUSPENDED" | "CONFIGURING" | "COMPLETING" => return Ok(None),
-            _ => Ended::Failed,
+            _ => AttemptEnd::Failed,
         };
         let start = date(cell(self.begin));
         let between = || Some(date(cell(self.finish))? - start?);
@@ -134,10 +134,10 @@ impl Columns {
         };
         let Some(seconds) = seconds.and_then(good) else {
             return match (end, self.raw.or(self.length)) {
-                (Ended::Done, Some(at)) => {
+                (AttemptEnd::Executed, Some(at)) => {
                     Err(format!("'{}' is no length of time", cell(Some(at))))
                 }
-                (Ended::Done, None) => {
+                (AttemptEnd::Executed, None) => {
                     Err("there is no length of time between Start and End".to_owned())
                 }
                 // Cancelled before it began.

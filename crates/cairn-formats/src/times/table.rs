@@ -1,6 +1,6 @@
 //! Tables with one job a row (CSV, Nextflow's trace), and times summed up by kind of job.
 
-use super::{Ended, Job, Log, Wrong, good, rows, wrong};
+use super::{AttemptEnd, Job, Log, Wrong, good, rows, wrong};
 use crate::span;
 use hashbrown::HashMap;
 
@@ -96,8 +96,8 @@ pub(super) fn nextflow(text: &str) -> Result<Vec<Job>, Wrong> {
         let cell = |at: Option<usize>| at.and_then(|at| row.get(at)).copied().unwrap_or("-");
         let end = match cell(status) {
             // What was cached has the time of the run that made it.
-            "COMPLETED" | "CACHED" | "-" => Ended::Done,
-            "FAILED" => Ended::Failed,
+            "COMPLETED" | "CACHED" | "-" => AttemptEnd::Executed,
+            "FAILED" => AttemptEnd::Failed,
             _ => continue,
         };
         let text = cell(Some(time));
@@ -146,8 +146,8 @@ pub fn by_kind(logs: &[Log]) -> Vec<KindTimes> {
     for job in logs.iter().flat_map(|log| &log.jobs) {
         let entry = kinds.entry(&job.kind).or_default();
         match job.end {
-            Ended::Done => entry.0.push(job.seconds),
-            Ended::Failed | Ended::Lost => entry.1 += 1,
+            AttemptEnd::Executed => entry.0.push(job.seconds),
+            AttemptEnd::Failed | AttemptEnd::Lost => entry.1 += 1,
         }
     }
     let mut rows: Vec<KindTimes> = (kinds.into_iter())

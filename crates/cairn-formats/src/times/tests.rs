@@ -105,7 +105,7 @@ fn nextflow() {
             ("MULTIQC", "MULTIQC", 1.0),
         ]
     );
-    assert_eq!(log.jobs[2].end, Ended::Failed);
+    assert_eq!(log.jobs[2].end, AttemptEnd::Failed);
     // A raw trace counts milliseconds.
     let raw = logged("t", "name\tstatus\trealtime\nA (1)\tCOMPLETED\t1500\n");
     assert_eq!(raw.jobs[0].seconds, 1.5);
@@ -194,8 +194,16 @@ fn sacct() {
             ("join", "join", 0.0),
         ]
     );
-    let ends: Vec<Ended> = log.jobs.iter().map(|j| j.end).collect();
-    assert_eq!(ends, [Ended::Done, Ended::Lost, Ended::Done, Ended::Failed]);
+    let ends: Vec<AttemptEnd> = log.jobs.iter().map(|j| j.end).collect();
+    assert_eq!(
+        ends,
+        [
+            AttemptEnd::Executed,
+            AttemptEnd::Lost,
+            AttemptEnd::Executed,
+            AttemptEnd::Failed
+        ]
+    );
     let raw = logged("s", "JobID|JobName|ElapsedRaw|\n1|a|61|\n");
     assert_eq!(raw.jobs[0].seconds, 61.0);
     refused("JobID|State\n1|COMPLETED\n", 1, "no column JobName");
@@ -218,7 +226,7 @@ fn sacct() {
             .map(|j| (j.name.as_str(), j.seconds))
             .collect();
         assert_eq!(names, [("a|b", 61.0), ("|x|", 7.0), ("c", 8.0)]);
-        assert_eq!(log.jobs[1].end, Ended::Failed);
+        assert_eq!(log.jobs[1].end, AttemptEnd::Failed);
         assert_eq!(log.jobs[1].host.as_deref(), Some("n2"));
     }
     refused(
@@ -258,7 +266,11 @@ fn sacct_of_a_real_cluster() {
             ("sweep", "sweep", 1.0),
         ]
     );
-    let done = log.jobs.iter().filter(|j| j.end == Ended::Done).count();
+    let done = log
+        .jobs
+        .iter()
+        .filter(|j| j.end == AttemptEnd::Executed)
+        .count();
     assert_eq!(done, 4);
     // It had two processors.
     assert_eq!(fit(&[log]).unwrap().slots, 2);
@@ -302,8 +314,11 @@ fn condor() {
             ("13.000.000", "task", 30.0),
         ]
     );
-    let ends: Vec<Ended> = log.jobs.iter().map(|j| j.end).collect();
-    assert_eq!(ends, [Ended::Lost, Ended::Done, Ended::Failed]);
+    let ends: Vec<AttemptEnd> = log.jobs.iter().map(|j| j.end).collect();
+    assert_eq!(
+        ends,
+        [AttemptEnd::Lost, AttemptEnd::Executed, AttemptEnd::Failed]
+    );
     assert_eq!(log.jobs[0].host.as_deref(), Some("slot1@n2"));
     assert_eq!(log.jobs[2].host.as_deref(), Some("10.0.0.3"));
     refused(&CONDOR.replace("006 (12", "<a> (12"), 7, "no event");
@@ -335,14 +350,14 @@ fn jobstate() {
         seen(&log),
         [("merge_ID000001", "merge", 60.0), ("split", "split", 10.0)]
     );
-    assert_eq!(log.jobs[1].end, Ended::Lost);
+    assert_eq!(log.jobs[1].end, AttemptEnd::Lost);
     // What reconnects was not lost.
     let away = "1190842460 split JOB_DISCONNECTED 3.0 local - 2\n1190842466 split JOB_SUCCESS 0 local - 2\n";
     let back = text.replace("1190842466 split JOB_EVICTED 3.0 local - 2\n", away);
     let back = logged("jobstate.log", &back);
     assert_eq!(
         (back.jobs[1].end, back.jobs[1].seconds),
-        (Ended::Done, 10.0)
+        (AttemptEnd::Executed, 10.0)
     );
     refused(
         &format!("{text}and so on\n"),

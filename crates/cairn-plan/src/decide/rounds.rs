@@ -88,7 +88,7 @@ pub(crate) struct Decision {
 ///
 /// ```
 /// use cairn_dag::{Dag, TaskId};
-/// use cairn_plan::{Evidence, PlanEffort, Refusal, Work, plan};
+/// use cairn_plan::{Basis, PlanEffort, Refusal, Work, plan};
 /// // Children 3 and 4 of task 0; 5 to 9 of both 1 and 2.
 /// let alone = [(0, 3), (0, 4)];
 /// let together = (5..10).flat_map(|child| [(1, child), (2, child)]);
@@ -96,7 +96,7 @@ pub(crate) struct Decision {
 /// let plan = plan(&dag, &PlanEffort::default(), &mut Work::unlimited());
 /// // Three tasks are eligible at first; gains of 0, 0, 5, 7 are reached, 0, 2, 5, 7 is the bound.
 /// assert_eq!((&plan.profile[..4], &plan.bound[..4]), (&[3, 2, 6, 7][..], &[3, 4, 6, 7][..]));
-/// let Evidence::Refusal(Refusal::Crossing(crossing)) = plan.evidence else {
+/// let Basis::Refusal(Refusal::Crossing(crossing)) = plan.basis else {
 ///     panic!("a set beside the chain is a proof")
 /// };
 /// assert_eq!((crossing.step, crossing.set, crossing.inside), (1, Some(vec![TaskId(0)]), 0));

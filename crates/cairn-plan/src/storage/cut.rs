@@ -8,9 +8,9 @@ use super::section::Section;
 use cairn_dag::TaskId;
 use cairn_kernel::{NONE, Rows, Stopped, Work, long, narrow, wide};
 
-/// More than all bytes together.
+/// Wider than every cut that is least.
 // All bytes are below 2⁶⁰, so no cut of this width is ever least, and adding flow to it does not overflow.
-const ENDLESS: i64 = 1 << 61;
+const TOO_WIDE: i64 = 1 << 61;
 
 /// On which side of a cut a node must be: its pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,13 +93,13 @@ impl<'p> Cuts<'p> {
                     }
                 } else {
                     direct.push((nodes, bytes));
-                    arcs.extend(consumers.map(|c| (nodes, c.0, ENDLESS, 0)));
+                    arcs.extend(consumers.map(|c| (nodes, c.0, TOO_WIDE, 0)));
                     nodes += 1;
                 }
             }
             for (i, &(to, bytes)) in direct.iter().enumerate() {
                 // The endless way back is what keeps X closed: a child in X with its parent outside would cut it.
-                let back = if i < children { ENDLESS } else { 0 };
+                let back = if i < children { TOO_WIDE } else { 0 };
                 arcs.push((from, to, bytes, back));
             }
         }

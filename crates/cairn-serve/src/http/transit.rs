@@ -1,6 +1,6 @@
 //! Bytes of uploads on their way to their places, and how many there may be. Knows no files.
 
-use crate::free::ENDLESS;
+use crate::free::NO_LIMIT;
 use crate::mutex::lock;
 use std::sync::{Mutex, MutexGuard};
 
@@ -33,7 +33,7 @@ impl Default for Under {
     fn default() -> Under {
         Under {
             bytes: 0,
-            most: ENDLESS,
+            most: NO_LIMIT,
             is_alone: false,
         }
     }

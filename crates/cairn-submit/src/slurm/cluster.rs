@@ -2,7 +2,7 @@
 
 /// One call of `sbatch`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order {
+pub struct Sbatch {
     /// Its number, which is the job's key.
     pub serial: u64,
     /// The place of the first task; none for the gate.
@@ -63,7 +63,7 @@ impl Exit {
 /// Slurm, or what stands for it.
 pub trait Cluster {
     /// Calls `sbatch`.
-    fn submit(&mut self, order: &Order) -> Submitted;
+    fn submit(&mut self, sbatch: &Sbatch) -> Submitted;
     /// All jobs of the user that Slurm remembers.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! The folder of a run on Slurm: the script that every job is, a script a task, the order that was chosen, and what tasks said
 //! at their ends. Knows no queue.
 
-use super::cluster::{Exit, Order};
+use super::cluster::{Exit, Sbatch};
 use super::tools::{after, shared_arguments, unset};
 use super::window::nice;
 use crate::script::{quoted, text};
@@ -278,7 +278,7 @@ fn by_hand(handover: &Handover, folder: &Path) -> String {
             .join(" "),
     );
     for (place, task) in handover.placed() {
-        let order = Order {
+        let sbatch = Sbatch {
             serial: 1,
             first: Some(place),
             len: 1,
@@ -286,10 +286,10 @@ fn by_hand(handover: &Handover, folder: &Path) -> String {
             nice: (handover.is_nice).then(|| nice(place, handover.tasks.len())),
         };
         text += &format!("j{place}=$(sbatch --parsable \"$@\" --open-mode=append");
-        for argument in shared_arguments(&order, task, handover, folder, "dry-run") {
+        for argument in shared_arguments(&sbatch, task, handover, folder, "dry-run") {
             text += &format!(" {}", quoted(&argument));
         }
-        if let Some(nice) = order.nice {
+        if let Some(nice) = sbatch.nice {
             text += &format!(" --nice={nice}");
         }
         let parents: Vec<String> = task.parents.iter().map(|p| format!("$j{p}")).collect();

@@ -1,6 +1,6 @@
 //! Slurm's own programs: how they are called, and what their answers mean. Decides nothing.
 
-use super::cluster::{Cluster, Exit, Listed, Order, Submitted};
+use super::cluster::{Cluster, Exit, Listed, Sbatch, Submitted};
 use super::place::Place;
 use super::window::is_limit_on_number;
 use crate::script::{KILLING, text};
@@ -173,7 +173,7 @@ pub(super) fn queue(run: &str) -> Result<Vec<Listed>, String> {
 
 /// The arguments of `sbatch` that say what a task is, all but those of the call at hand.
 pub(super) fn shared_arguments(
-    order: &Order,
+    sbatch: &Sbatch,
     task: &Task,
     handover: &Handover,
     folder: &Path,
@@ -186,15 +186,15 @@ pub(super) fn shared_arguments(
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
     let name: String = name.chars().take(LONGEST_NAME).collect();
-    let first = order.first.unwrap_or(0);
-    let log = match order.len {
+    let first = sbatch.first.unwrap_or(0);
+    let log = match sbatch.len {
         1 => format!("{first}.log"),
         _ => format!("{first}+%a.log"),
     };
     // Slurm reads % in names of files.
     let logs = shown(&folder.join("logs")).replace('%', "%%");
     let mut arguments = vec![
-        format!("--comment={}", key(run, order.serial)),
+        format!("--comment={}", key(run, sbatch.serial)),
         format!("--job-name={}", name.trim()),
         format!("--chdir={}", shown(&handover.home)),
         format!("--output={logs}/{log}"),
@@ -255,32 +255,32 @@ pub(super) fn srun(count: u32) -> String {
 impl Tools<'_> {
     /// Those that people gave come first: of two that are alike, Slurm takes the last. An option of theirs that lacks its value
     /// would take the word behind it, which therefore is one that nobody misses.
-    fn arguments(&self, order: &Order) -> Vec<String> {
+    fn arguments(&self, sbatch: &Sbatch) -> Vec<String> {
         let mut arguments = vec!["--parsable".to_owned()];
         arguments.extend_from_slice(&self.handover.options);
         arguments.push("--open-mode=append".to_owned());
-        let (folder, key) = (self.place.folder(), self.key(order.serial));
+        let (folder, key) = (self.place.folder(), self.key(sbatch.serial));
         let script = format!("{}/job.sh", text(folder).unwrap_or_default());
-        let Some(first) = order.first else {
+        let Some(first) = sbatch.first else {
             arguments.push(format!("--comment={key}"));
             let gate = ["--hold", "--job-name=cairn-gate", "--output=/dev/null"];
             arguments.extend(gate.map(str::to_owned));
-            arguments.extend([script, order.serial.to_string(), "gate".to_owned(), key]);
+            arguments.extend([script, sbatch.serial.to_string(), "gate".to_owned(), key]);
             return arguments;
         };
         let task = &self.handover.tasks[wide(first)];
         let run = self.place.run();
-        arguments.extend(shared_arguments(order, task, self.handover, folder, run));
-        if !order.after.is_empty() {
-            arguments.push(after(&order.after));
+        arguments.extend(shared_arguments(sbatch, task, self.handover, folder, run));
+        if !sbatch.after.is_empty() {
+            arguments.push(after(&sbatch.after));
         }
-        if order.len > 1 {
-            arguments.push(format!("--array=0-{}", order.len - 1));
+        if sbatch.len > 1 {
+            arguments.push(format!("--array=0-{}", sbatch.len - 1));
         }
-        if let Some(nice) = order.nice {
+        if let Some(nice) = sbatch.nice {
             arguments.push(format!("--nice={nice}"));
         }
-        arguments.extend([script, order.serial.to_string(), first.to_string(), key]);
+        arguments.extend([script, sbatch.serial.to_string(), first.to_string(), key]);
         arguments
     }
 }
@@ -371,8 +371,8 @@ fn listed(line: &str, run: &str) -> Option<Listed> {
 }
 
 impl Cluster for Tools<'_> {
-    fn submit(&mut self, order: &Order) -> Submitted {
-        call(&self.arguments(order), &self.lock)
+    fn submit(&mut self, sbatch: &Sbatch) -> Submitted {
+        call(&self.arguments(sbatch), &self.lock)
     }
 
     fn queue(&mut self) -> Result<Vec<Listed>, String> {
@@ -507,14 +507,14 @@ mod tests {
         let lock = File::create(folder.path().join("lock")).unwrap();
         let tools = Tools::new(&handover, place, lock);
         for first in [None, Some(0)] {
-            let order = Order {
+            let sbatch = Sbatch {
                 serial: 7,
                 first,
                 len: 1,
                 after: Vec::new(),
                 nice: None,
             };
-            let arguments = tools.arguments(&order);
+            let arguments = tools.arguments(&sbatch);
             let at = |word: &str| arguments.iter().position(|a| a == word);
             let key = format!("cairn:{run}:7");
             let theirs = at("--cpus-per-task=1").unwrap();

@@ -16,7 +16,7 @@ mod under_cap;
 
 pub(super) use submit::{is_limit_on_number, nice};
 
-use super::cluster::{Cluster, Exit, Listed, Order, Submitted};
+use super::cluster::{Cluster, Exit, Listed, Sbatch, Submitted};
 use super::journal::Event;
 use super::space::{NoRoom, Space};
 use crate::Handover;

@@ -15,6 +15,10 @@ pub use mesh::{EvolvingMesh, ReductionMesh};
 pub use out_tree::OutTree;
 pub use reduction_tree::ReductionTree;
 
+/// How many tasks a family has that never ends, where that must be a number.
+// No family is that large: steps are numbers of 64 bits, from 0 on, and the one after the last of them must be one, too.
+pub const ENDLESS: u64 = u64::MAX;
+
 /// A dag told by formulas over the tasks 0, 1, 2, … Methods may panic on tasks that do not exist.
 ///
 /// ```
@@ -67,7 +71,7 @@ pub trait Family {
 
     /// The task at this place, if there is one. Found in O(log tasks) where numbers grow with the level, and along it.
     fn find(&self, level: u64, index: u64) -> Option<u64> {
-        let (mut low, mut high) = (0, self.task_count().unwrap_or(u64::MAX));
+        let (mut low, mut high) = (0, self.task_count().unwrap_or(ENDLESS));
         while low < high {
             let middle = low + (high - low) / 2;
             match self.place(middle).cmp(&(level, index)) {
@@ -82,7 +86,7 @@ pub trait Family {
     /// Every task once, parents first, with as many tasks eligible as possible after every step: IC-optimal. Holds a
     /// few numbers, whatever the size.
     fn order(&self) -> impl Iterator<Item = u64> {
-        (0..self.task_count().unwrap_or(u64::MAX)).map(|step| self.at(step))
+        (0..self.task_count().unwrap_or(ENDLESS)).map(|step| self.at(step))
     }
 
     /// How many tasks are eligible after `steps` steps of an IC-optimal order: the most possible. 0 beyond the end.

@@ -3,7 +3,7 @@
 use crate::called;
 use crate::plural::counted;
 use cairn_dag::{Flow, TaskId};
-use cairn_plan::{Conflict, Corner, Crossing, Evidence, Plan, Refusal, SearchRecord, Verdict};
+use cairn_plan::{Basis, Conflict, Corner, Crossing, Plan, Refusal, SearchRecord, Verdict};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
@@ -17,17 +17,17 @@ pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
         }),
         Conflict::NoPair | Conflict::Unknown => Value::Null,
     };
-    let mut value = match &plan.evidence {
-        Evidence::Linearization { ranks } => json!({ "by": "linearization", "ranks": ranks }),
-        Evidence::Merge { ranks } => json!({ "by": "merge", "ranks": ranks }),
-        Evidence::Bound => json!({ "by": "bound" }),
+    let mut value = match &plan.basis {
+        Basis::Linearization { ranks } => json!({ "by": "linearization", "ranks": ranks }),
+        Basis::Merge { ranks } => json!({ "by": "merge", "ranks": ranks }),
+        Basis::Bound => json!({ "by": "bound" }),
         // Blocks are named by some of their tasks: they have no names of their own.
-        Evidence::Blocks => {
+        Basis::Blocks => {
             let words = plan.obstacle_words(|tasks| called::few(flow, tasks));
             json!({ "by": "merge", "obstacle": words })
         }
-        Evidence::Nothing => Value::Null,
-        Evidence::Refusal(Refusal::Component {
+        Basis::Nothing => Value::Null,
+        Basis::Refusal(Refusal::Component {
             from,
             to,
             tasks,
@@ -39,7 +39,7 @@ pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
             "by": "exhaustive", "from": from, "to": to, "tasks": names(tasks), "method": method, "states": states,
             "pair": pair(conflict),
         }),
-        Evidence::Refusal(Refusal::Sum {
+        Basis::Refusal(Refusal::Sum {
             from,
             to,
             step,
@@ -48,7 +48,7 @@ pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
         }) => {
             json!({ "by": "merge", "from": from, "to": to, "step": step, "pair": pair(conflict) })
         }
-        Evidence::Refusal(Refusal::Crossing(Crossing {
+        Basis::Refusal(Refusal::Crossing(Crossing {
             before,
             after,
             step,
@@ -81,13 +81,13 @@ pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
 pub(crate) fn how(verdict: Verdict, plan: &Plan) -> String {
     let searched = plan.search.as_ref();
     let searched = searched.map_or("exhausted search".to_owned(), search_words);
-    match (plan.is_proved(verdict), &plan.evidence) {
+    match (plan.is_proved(verdict), &plan.basis) {
         (true, _) => "proved".to_owned(),
-        (false, Evidence::Linearization { .. } | Evidence::Merge { .. }) => {
+        (false, Basis::Linearization { .. } | Basis::Merge { .. }) => {
             "by theory, too large for `cairn verify`".to_owned()
         }
         // It says itself what was searched.
-        (false, Evidence::Refusal(Refusal::Component { .. })) => "by exhausted search".to_owned(),
+        (false, Basis::Refusal(Refusal::Component { .. })) => "by exhausted search".to_owned(),
         (false, _) => format!("by {searched}"),
     }
 }
@@ -114,15 +114,15 @@ pub(crate) fn verdict_words(verdict: Verdict, plan: &Plan, flow: &Flow) -> Strin
         format!("{{{names}{more}}}")
     };
     let how = how(verdict, plan);
-    match (verdict, &plan.evidence) {
-        (Verdict::Optimal, Evidence::Linearization { ranks }) => {
+    match (verdict, &plan.basis) {
+        (Verdict::Optimal, Basis::Linearization { ranks }) => {
             format!(
                 "IC-optimal, {how}: {} in {} under ▷ (Theorem 7)",
                 counted(plan.survey().blocks().len(), "block"),
                 counted(*ranks, "rank")
             )
         }
-        (Verdict::Optimal, Evidence::Merge { ranks }) => {
+        (Verdict::Optimal, Basis::Merge { ranks }) => {
             format!(
                 "IC-optimal, {how}: {} merged into {}",
                 counted(plan.survey().blocks().len(), "block"),
@@ -138,13 +138,13 @@ pub(crate) fn verdict_words(verdict: Verdict, plan: &Plan, flow: &Flow) -> Strin
         (Verdict::Open, _) => {
             "open: neither proved optimal nor proved that no IC-optimal order exists".to_owned()
         }
-        (_, Evidence::Refusal(Refusal::Crossing(crossing))) => format!(
+        (_, Basis::Refusal(Refusal::Crossing(crossing))) => format!(
             "no IC-optimal order exists, {how}:\n{}",
             crossing_words(crossing, list)
         ),
         (
             _,
-            Evidence::Refusal(Refusal::Component {
+            Basis::Refusal(Refusal::Component {
                 from,
                 to,
                 tasks,
@@ -160,7 +160,7 @@ pub(crate) fn verdict_words(verdict: Verdict, plan: &Plan, flow: &Flow) -> Strin
         ),
         (
             _,
-            Evidence::Refusal(Refusal::Sum {
+            Basis::Refusal(Refusal::Sum {
                 from,
                 to,
                 step,
@@ -171,7 +171,7 @@ pub(crate) fn verdict_words(verdict: Verdict, plan: &Plan, flow: &Flow) -> Strin
             "no IC-optimal order exists, {how}: between steps {from} and {to} independent parts pull apart at step {step}{}",
             conflict_words(conflict, "the tasks in between", list)
         ),
-        (_, Evidence::Blocks) => {
+        (_, Basis::Blocks) => {
             let why = plan.obstacle_words(|tasks| called::few_unbroken(flow, tasks));
             let why = why.unwrap_or_default();
             format!("no IC-optimal order exists, {how}: {why}")

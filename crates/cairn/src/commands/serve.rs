@@ -35,7 +35,7 @@ use cairn_serve::run::{WhyAgain, Wishes};
 use cairn_serve::store::{FILE, Store, Sync};
 use cairn_serve::tls::{Certificate, TlsError};
 use cairn_serve::tokens::Tokens;
-use cairn_serve::{BookError, BookFile, DiskSetup, ENDLESS, Found};
+use cairn_serve::{BookError, BookFile, DiskSetup, Found, NO_LIMIT};
 use serde_json::json;
 use std::cell::RefCell;
 use std::path::Path;
@@ -408,7 +408,7 @@ fn told_again(flow: &Flow, again: &[(TaskId, WhyAgain)]) -> Vec<String> {
 
 /// What volunteers may have here that is not validated. Together, where nobody says, half of what is free.
 fn allowed(settings: &Settings, volunteers: u32) -> Allowed {
-    let free = || cairn_serve::free_bytes(&settings.flags.state).map_or(ENDLESS, |free| free / 2);
+    let free = || cairn_serve::free_bytes(&settings.flags.state).map_or(NO_LIMIT, |free| free / 2);
     Allowed {
         each: settings.uploads.0,
         all: settings.uploads.1.unwrap_or_else(free),

@@ -1,6 +1,6 @@
 //! How many bytes volunteers may have on the server's disk: each of them, and all together. Knows no files.
 
-use crate::free::ENDLESS;
+use crate::free::NO_LIMIT;
 use crate::mutex::lock;
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -24,8 +24,8 @@ impl Default for Allowed {
     /// Nobody counts.
     fn default() -> Allowed {
         Allowed {
-            each: ENDLESS,
-            all: ENDLESS,
+            each: NO_LIMIT,
+            all: NO_LIMIT,
             among: 1,
         }
     }
@@ -197,7 +197,7 @@ mod tests {
     /// However greedy one is, or several are: whoever comes next finds something beyond its share.
     #[test]
     fn nobody_fills_what_is_for_all() {
-        let (each, all, among) = (ENDLESS, 24_000, 100);
+        let (each, all, among) = (NO_LIMIT, 24_000, 100);
         let allowance = Allowance::new(Allowed { each, all, among });
         let share = all / 2 / u64::from(among);
         for greedy in 0..5 {

@@ -1,7 +1,7 @@
 //! What is submitted next: tasks in the order of the plan, as arrays where neighbours wait for the same, behind a gate until all are
 //! there. Learns nothing of what became of them.
 
-use super::{Cluster, Event, LOOKS, News, Order, Submitted, Trouble, Whereabouts, Window};
+use super::{Cluster, Event, LOOKS, News, Sbatch, Submitted, Trouble, Whereabouts, Window};
 use crate::slurm::tools::asks;
 use cairn_dag::{narrow, wide};
 
@@ -19,13 +19,13 @@ impl Window<'_> {
     ) -> Result<(), Trouble> {
         let mut queued = self.queued();
         while !self.is_in_doubt() {
-            let Some(order) = self.next_order(queued, tell) else {
+            let Some(sbatch) = self.next_sbatch(queued, tell) else {
                 break;
             };
-            let (serial, first, len) = (order.serial, order.first, order.len);
+            let (serial, first, len) = (sbatch.serial, sbatch.first, sbatch.len);
             // The key is written down before the call: cut off in between, a later run looks for a job that carries it.
             self.change(Event::Call { serial, first, len }, write)?;
-            match cluster.submit(&order) {
+            match cluster.submit(&sbatch) {
                 Submitted::Job(job) => {
                     (self.refusals, self.forgotten) = (0, 0);
                     queued += wide(len);
@@ -112,7 +112,7 @@ impl Window<'_> {
     }
 
     /// The next call, if there is room for one.
-    fn next_order(&mut self, queued: usize, tell: &mut dyn FnMut(News)) -> Option<Order> {
+    fn next_sbatch(&mut self, queued: usize, tell: &mut dyn FnMut(News)) -> Option<Sbatch> {
         if self.space.is_some() {
             return self.next_under_cap(queued, tell);
         }
@@ -135,7 +135,7 @@ impl Window<'_> {
         // With more tasks than may be queued the first must start to make room, so that a gate would hold all for ever.
         let most = self.wishes.most_queued;
         if is_new && waiting > 1 && most.is_none_or(|most| waiting < most) {
-            return Some(Order {
+            return Some(Sbatch {
                 serial,
                 first: None,
                 len: 1,
@@ -164,7 +164,7 @@ impl Window<'_> {
             .count();
         let nice = is_nice.then(|| nice(narrow(first), tasks.len()));
         let (first, len) = (Some(narrow(first)), narrow(len));
-        (len > 0).then_some(Order {
+        (len > 0).then_some(Sbatch {
             serial,
             first,
             len,

@@ -225,18 +225,18 @@ impl Fake<'_> {
 }
 
 impl Cluster for Fake<'_> {
-    fn submit(&mut self, order: &Order) -> Submitted {
+    fn submit(&mut self, sbatch: &Sbatch) -> Submitted {
         let fault = self.random.random_bool(self.faults);
         if fault && self.random.random_bool(0.5) {
             return Submitted::Unknown("nobody heard it".to_owned());
         }
-        if self.alive() + wide(order.len) > self.limit {
+        if self.alive() + wide(sbatch.len) > self.limit {
             return Submitted::Quota("AssocMaxSubmitJobLimit".to_owned());
         }
         let id = self.next;
         self.next += 1;
         let element = |index: u32| Element {
-            place: order.first.map(|first| first + index),
+            place: sbatch.first.map(|first| first + index),
             index,
             phase: Phase::Pending,
             is_doomed: false,
@@ -249,18 +249,18 @@ impl Cluster for Fake<'_> {
                 .any(|job| id == Some(job.id.to_string().as_str()))
         };
         // Or it says that there is a problem with it.
-        let has_unknown = !order.after.iter().all(|after| is_known(&after));
+        let has_unknown = !sbatch.after.iter().all(|after| is_known(&after));
         if has_unknown && self.random.random_bool(0.5) {
             self.unmet += 1;
             return Submitted::Dependency("Job dependency problem".to_owned());
         }
-        let after = order.after.iter().filter(is_known).cloned().collect();
+        let after = sbatch.after.iter().filter(is_known).cloned().collect();
         self.jobs.push(Job {
             id,
-            serial: order.serial,
+            serial: sbatch.serial,
             after,
-            is_held: order.first.is_none(),
-            elements: (0..order.len).map(element).collect(),
+            is_held: sbatch.first.is_none(),
+            elements: (0..sbatch.len).map(element).collect(),
         });
         if self.random.random_bool(0.2) {
             self.tick();
@@ -581,7 +581,7 @@ fn under_a_cap_all_is_executed_and_the_disk_is_never_over_it() {
 fn a_policy_or_a_dependency_that_never_yields_is_an_error_and_a_limit_is_not() {
     struct Strict(&'static str);
     impl Cluster for Strict {
-        fn submit(&mut self, _: &Order) -> Submitted {
+        fn submit(&mut self, _: &Sbatch) -> Submitted {
             match self.0.contains("dependency") {
                 true => Submitted::Dependency(self.0.to_owned()),
                 false => Submitted::Quota(self.0.to_owned()),
@@ -657,10 +657,10 @@ struct Board {
 }
 
 impl Cluster for Board {
-    fn submit(&mut self, order: &Order) -> Submitted {
-        let job = (8 + order.serial).to_string();
+    fn submit(&mut self, sbatch: &Sbatch) -> Submitted {
+        let job = (8 + sbatch.serial).to_string();
         self.listed.push(Listed {
-            serial: Some(order.serial),
+            serial: Some(sbatch.serial),
             index: 0,
             job: job.clone(),
             is_active: true,

@@ -1,6 +1,6 @@
 //! The next task where files are kept under a cap. Knows no rule: that is the space's.
 
-use super::{News, NoRoom, Order, Window, nice};
+use super::{News, NoRoom, Sbatch, Window, nice};
 use cairn_dag::narrow;
 
 impl Window<'_> {
@@ -9,7 +9,7 @@ impl Window<'_> {
         &mut self,
         queued: usize,
         tell: &mut dyn FnMut(News),
-    ) -> Option<Order> {
+    ) -> Option<Sbatch> {
         if !self.failed.is_empty() {
             for place in 0..narrow(self.standing.len()) {
                 self.abort_below(place, tell);
@@ -40,7 +40,7 @@ impl Window<'_> {
             }
         }
         let first = chosen?;
-        Some(Order {
+        Some(Sbatch {
             serial: self.next,
             first: Some(first),
             len: 1,

@@ -13,6 +13,7 @@ use cairn_engine::{Rules, Shape, Task};
 use cairn_formats::Run;
 use cairn_serve::run::{FamilySetup, TaskPrograms, run_family};
 use cairn_serve::spawn::Program;
+use cairn_theory::families::ENDLESS;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
@@ -73,7 +74,7 @@ pub(super) fn run(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<
         rules: rules.clone(),
         slots: settings.cpus,
     };
-    let len = cells.shape.tasks().unwrap_or(u64::MAX);
+    let len = cells.shape.tasks().unwrap_or(ENDLESS);
     let mut reporter = Reporter::new(&cells, len, false, out);
     let ran = run_family(
         store,
