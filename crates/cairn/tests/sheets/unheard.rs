@@ -95,23 +95,27 @@ pub(crate) const UNHEARD: &[(&str, &[Said])] = &[
     ),
     (
         "needs another engine than Slurm that is installed, or is not, or fails: cairn/tests/submit.rs",
-        &[(
-            "cairn/src/commands/submit.rs",
-            &[
-                "this one has no task '",
-                "it has no task '",
-                "pegasus-plan …",
-                "holds the submission of another workflow",
-                "give this one a folder of its own",
-                "is not found: is",
-                "install it, or write the files",
-                "no server is reached by hq",
-                "to submit it once more",
-                "cannot be started",
-                "in the environment whose python3 comes first",
-                "has the job; if not, remove",
-            ],
-        )],
+        &[
+            (
+                "cairn-submit/src/handover.rs",
+                &["this one has no task '", "it has no task '"],
+            ),
+            (
+                "cairn/src/commands/submit.rs",
+                &[
+                    "pegasus-plan …",
+                    "holds the submission of another workflow",
+                    "give this one a folder of its own",
+                    "is not found: is",
+                    "install it, or write the files",
+                    "no server is reached by hq",
+                    "to submit it once more",
+                    "cannot be started",
+                    "in the environment whose python3 comes first",
+                    "has the job; if not, remove",
+                ],
+            ),
+        ],
     ),
     (
         "a variable of the environment: cairn/tests/submit.rs",
