@@ -1,6 +1,6 @@
 //! Every budget of this crate in one table, each with its reason: up to what size something is done, how often the log is
 //! condensed, what one answer may cost, and of how many is told. Not here, but with the code they belong to: how long somebody waits
-//! or is waited for, limits that protect from others (of messages, files, connections), how much one turn of a loop takes, and
+//! or is waited for, how often something is tried again, limits that protect from others (of messages, files, connections), how much one turn of a loop takes, and
 //! what a page is told at a time (`live/`).
 
 use std::time::Duration;

@@ -169,6 +169,7 @@ impl<'a> Rematch<'a> {
 mod tests {
     use super::*;
     use crate::sighting::Glimpse;
+    use cairn_plan::PlanEffort;
 
     fn seen(workers: usize) -> Sighting {
         let mut seen = Sighting::default();
@@ -217,6 +218,15 @@ mod tests {
         let rematch = Rematch::new(&dag, &rest, &eight).unwrap();
         let stopped = rematch.winner_of(&field, 1, &Work::until(&|| true));
         assert_eq!(stopped.unwrap(), None);
+        // So small a dag pays for every rule, and the rules know which end the chain has.
+        let plan = cairn_plan::plan(&dag, &PlanEffort::quick(), &mut Work::unlimited());
+        let rules = Rules::new(&dag, plan.survey().blocks(), &plan.order, Some(&seconds));
+        let found = rematch.winner(&rules, 1, &Work::unlimited()).unwrap();
+        let found = found.expect("the file's order has the chain last");
+        assert_eq!(found.order[0], TaskId(80));
+        let all = rules.candidates(Rule::ALL.len(), &mut Work::unlimited());
+        let best = rematch.winner_of(&all, 1, &Work::unlimited()).unwrap();
+        assert_eq!(best, Some(found));
     }
 
     #[test]

@@ -295,6 +295,7 @@ fn infinite_mesh_goes_on_like_the_finite_ones() {
         assert!(infinite.parents(task).eq(finite.parents(task)));
         assert_eq!(infinite.best_eligible(task), finite.best_eligible(task));
     }
+    assert_eq!(infinite.best_eligible(1_000_000), 1414);
     // Far out, arithmetic alone.
     let far = 1 << 62;
     let level = infinite.level(far);

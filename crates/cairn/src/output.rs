@@ -349,13 +349,14 @@ pub(crate) fn print_usage_error(usage: &str) {
     let _ = writeln!(std::io::stdout().lock(), "{value}");
 }
 
-/// Writes a whole file or none: into a temporary file beside it, renamed when complete. `-` is standard output. What is
-/// called `.gz` or `.zst` is packed.
+/// Writes a whole file or none: into a temporary file beside it, renamed when complete. `-` is standard output, and other names of
+/// what is open already are written to as they are. What is called `.gz` or `.zst` is packed.
 pub(crate) fn write_file(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), Failure> {
-    if path == Path::new("-") {
+    let stream = stream(path);
+    if path == Path::new("-") || stream == Some(1) {
         // Standard output is flushed at every line otherwise: a flow has one a task.
         let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
         let written = write(&mut out).and_then(|()| out.flush());
@@ -363,6 +364,12 @@ pub(crate) fn write_file(
     }
     let shown = path.display().to_string();
     let replace = || -> std::io::Result<()> {
+        match stream {
+            Some(2) => return write(&mut std::io::stderr().lock()),
+            // Whoever opened it has written there, and goes on: nothing of that is ours to replace.
+            Some(_) => return write(&mut std::fs::File::options().append(true).open(path)?),
+            None => (),
+        }
         // A device such as /dev/null cannot be renamed over.
         if path.exists() && !path.metadata()?.is_file() {
             let mut out = std::fs::File::create(path)?;
@@ -430,6 +437,19 @@ pub(crate) fn replace_files(
         done.map_err(|e| failed(&target, &e.error))?;
     }
     Ok(())
+}
+
+/// The number of what is open already in this process, where the path is a name of that.
+fn stream(path: &Path) -> Option<u32> {
+    match path.to_str()? {
+        "/dev/stdout" => Some(1),
+        "/dev/stderr" => Some(2),
+        other => {
+            let number = other.strip_prefix("/dev/fd/");
+            let number = number.or_else(|| other.strip_prefix("/proc/self/fd/"))?;
+            number.parse().ok()
+        }
+    }
 }
 
 /// The file itself where the path is a link to it: links stay links.

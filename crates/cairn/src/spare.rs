@@ -41,6 +41,15 @@ pub(crate) fn has_folder(out: &Path) -> Result<(), Failure> {
     Err(Failure::writing(&out.display().to_string(), &error))
 }
 
+/// Refuses a file that cannot be made even with its folders: where a folder lies, or beneath a file. For what is written when all is
+/// over, into folders that tasks may make meanwhile.
+pub(crate) fn can_be_file(out: &Path) -> Result<(), Failure> {
+    if out.is_dir() {
+        return has_folder(out);
+    }
+    out.parent().map_or(Ok(()), can_be_folder)
+}
+
 /// Refuses a folder that cannot be made, as making it would: beneath a file, or where one lies.
 pub(crate) fn can_be_folder(folder: &Path) -> Result<(), Failure> {
     // What is not there is made; the first that is there holds it.

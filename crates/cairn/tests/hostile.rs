@@ -226,6 +226,30 @@ fn garbage_of_no_known_format() {
     refused_content("what.xyz", b"?? no format at all ??\n", &["--format"]);
 }
 
+/// What is open already is written to, not replaced.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_stands_behind_standard_output_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, to) in [("stdout", 1), ("fd/1", 1), ("stderr", 2), ("fd/2", 2)] {
+        let line = format!(
+            "(echo first >&{to}; '{}' gen mesh 2 -o /dev/{name} --to csv -q; echo last >&{to}) {to}> out",
+            env!("CARGO_BIN_EXE_cairn")
+        );
+        let mut shell = std::process::Command::new("sh");
+        shell.arg("-c").arg(line).current_dir(folder.path());
+        assert!(shell.status().unwrap().success());
+        let text = std::fs::read_to_string(folder.path().join("out")).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.len() > 2, "{name}: {text}");
+        assert_eq!(
+            (lines[0], lines[lines.len() - 1]),
+            ("first", "last"),
+            "{name}: {text}"
+        );
+    }
+}
+
 #[test]
 fn usage_errors() {
     let no_family = cairn(&["gen", "sphere", "3"]);

@@ -879,3 +879,23 @@ fn a_full_disk_stops_the_run_and_what_was_written_counts() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(started(&lines(&ran)).len(), 3000 - before, "nothing twice");
 }
+
+/// It is written when hours may have passed: for want of a folder nothing is thrown away.
+#[test]
+fn a_report_makes_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let flow = "[[task]]\nname = \"a\"\nrun = \"true\"\n";
+    std::fs::write(folder.path().join("flow.toml"), flow).unwrap();
+    for report in ["new/deep/report.html", "state/report.html", "report.html"] {
+        let asked = ["flow.toml", "--state", "state", "--report", report];
+        let ran = run(folder.path(), &asked);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let text = std::fs::read_to_string(folder.path().join(report)).unwrap();
+        assert!(text.starts_with("<!doctype html>") || text.starts_with("<!DOCTYPE html>"));
+    }
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    for report in ["file/report.html", "state"] {
+        let ran = run(folder.path(), &["flow.toml", "--report", report]);
+        assert_eq!(ran.code, 2, "{ran:?}");
+    }
+}

@@ -55,7 +55,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Query<T
             .map(|axum::extract::Query(query)| Query(query))
             .map_err(|e| {
                 let cure = "the document at /api/v1/openapi.json says what each route takes";
-                Fault::bad(format!("{}: {}", e, e.body_text()), cure)
+                Fault::bad(e.body_text(), cure)
             })
     }
 }

@@ -332,7 +332,7 @@ pub(crate) const SHEETS: &[(&str, &[&str])] = &[
             "run examples/word-count.toml --until word-1 --dry-run",
             "run examples/word-count.toml --run {nobody}",
             "run examples/word-count.toml --report examples/word-count.toml",
-            "run examples/word-count.toml --report nowhere/report.html",
+            "run examples/word-count.toml --report examples/word-count.toml/report.html",
             "run examples/word-count.toml --report examples",
             "run --family nonsense --run true",
             "run --family mesh --run true",

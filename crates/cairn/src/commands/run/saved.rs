@@ -69,6 +69,10 @@ fn write(report: Report<'_>, subject: &dyn Subject, rules: &Rules, shown: Shown<
         return;
     };
     let saved = of_store(report.state, subject, rules, shown).map_err(|e| e.to_string());
+    // A run may have taken hours: for want of a folder nothing is thrown away.
+    if let Some(folder) = path.parent() {
+        let _ = std::fs::create_dir_all(folder);
+    }
     let written = saved.and_then(|saved| {
         write_bytes(path, saved.html().as_bytes()).map_err(|e| match e {
             // The run has ended as it has: its exit code must not hang on a report.

@@ -101,7 +101,7 @@ fn check_files(flags: &cli::Run, input: &cli::Input) -> Result<(), Failure> {
     match &flags.report {
         Some(path) => {
             spare::none_of(&read.paths(), path, cure)?;
-            spare::has_folder(path)
+            spare::can_be_file(path)
         }
         None => Ok(()),
     }

@@ -1,5 +1,6 @@
 //! What `cairn submit` is asked, from its flags, checked. Reads no workflow.
 
+use super::slurm::POLLS;
 use crate::cli;
 use crate::commands::caps;
 use crate::commands::contender;
@@ -30,11 +31,10 @@ impl Settings {
         let read = Named::of("the workflow", [&flags.input.file]).logs(&flags.times);
         read.and("a log", &flags.expected.world_from).checked()?;
         let template = template(flags.run.as_deref())?;
-        let is_time = |t: f64| t.is_finite() && t > 0.0;
-        if let Some(poll) = flags.slurm.poll.filter(|&poll| !is_time(poll)) {
+        if let Some(poll) = flags.slurm.poll.filter(|poll| !POLLS.contains(poll)) {
             return Err(Failure::usage(
-                format!("--poll {poll} is no time above zero"),
-                "give one such as --poll 10s",
+                format!("--poll {poll} is not between 50ms and 1h"),
+                "give a time such as --poll 10s",
             ));
         }
         let folder = match (&flags.output, &flags.state) {
