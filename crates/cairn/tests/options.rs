@@ -343,7 +343,10 @@ fn bad_flags_are_told_before_the_file_is_opened() {
             "plan FILE --certificate crates",
             "cannot write crates: is a",
         ),
-        ("run FILE --report README.md/x.html", "cannot write README.md"),
+        (
+            "run FILE --report README.md/x.html",
+            "cannot write README.md",
+        ),
         ("run FILE --report crates", "cannot write crates: is a"),
         ("convert FILE nowhere/x.dot", "cannot write nowhere/x.dot"),
         ("convert FILE crates --to dot", "cannot write crates: is a"),
