@@ -1,6 +1,5 @@
 //! What `cairn submit` is asked, from its flags, checked. Reads no workflow.
 
-use super::slurm::POLLS;
 use crate::cli;
 use crate::commands::caps;
 use crate::commands::contender;
@@ -14,7 +13,13 @@ use crate::states;
 use cairn_dag::plain;
 use cairn_formats::Template;
 use cairn_submit::slurm::{Instead, check};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+
+/// Seconds between two looks at the queue that people may ask for.
+// No controller is asked more than twenty times a second, whatever somebody types; and with more than an hour between two looks a task
+// that could start waits longer than most take.
+const POLLS: RangeInclusive<f64> = 0.05..=3600.0;
 
 /// What to submit, and how, checked.
 pub(crate) struct Settings {

@@ -16,18 +16,12 @@ use cairn_submit::slurm::{
 };
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Seconds between two looks at the queue where nobody says.
 // A judgement: a task that could start waits for the next look, and a controller serves many who look.
 const POLL: f64 = 5.0;
-
-/// What people may ask for instead.
-// No controller is asked more than twenty times a second, whatever somebody types; and with more than an hour between two looks a task
-// that could start waits longer than most take.
-pub(super) const POLLS: RangeInclusive<f64> = 0.05..=3600.0;
 
 fn unusable(error: &PlaceError) -> Failure {
     let help = match error {
